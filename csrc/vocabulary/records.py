@@ -16,9 +16,24 @@ import yaml
 FOLDER = Path(__file__).parent
 # Keys of a file that are no section.
 _SHARED = {"kinds", "calls", "tensors"}
+_UNWANTED = "nothing is written to it unless another argument asks for it"
 # What a version has of its base.
 _INHERITED = ("types", "requires", "does", "sound", "unchecked", "only_on")
-_KEYS = {"call", "base", "types", "page", "requires", "does", "function", "max_workspace", "sound", "unchecked", "only_on"}
+_KEYS = {
+    "call",
+    "base",
+    "inplace",
+    "types",
+    "page",
+    "requires",
+    "does",
+    "function",
+    "max_workspace",
+    "sound",
+    "unchecked",
+    "unwanted",
+    "only_on",
+}
 
 
 class RecordError(ValueError):
@@ -206,10 +221,14 @@ def _record(
 ) -> Record:
     if unknown := row.keys() - _KEYS:
         raise RecordError(f"expected keys of {', '.join(sorted(_KEYS))}, got {', '.join(sorted(unknown))}")
+    if "inplace" in row:
+        return _in_place(name, before[row["inplace"]], row)
     base = before[row["base"]] if "base" in row else None
     # A version does what its base does unless it says something else.
     inherited = {key: value for key in _INHERITED if (value := getattr(base, key, ""))}
-    own = {key: value for key, value in row.items() if key not in ("call", "base", "page", "types")}
+    own = {key: value for key, value in row.items() if key not in ("call", "base", "page", "types", "unwanted")}
+    if "unwanted" in row:
+        own["unchecked"] = row.get("unchecked", {}) | {f"{output} shape": _UNWANTED for output in row["unwanted"].split()}
     record = Record(name, family, source, **inherited | own)
     types, _, page = row.get("types", "").partition(" @ ")
     parameters = tuple(_parameters(row.get("call", ""), aliases, base))
@@ -229,6 +248,31 @@ def _typed(parameter: Parameter, usual: dict[str, str]) -> Parameter:
     # With the data types that the file states for all tensors of the name.
     types = parameter.kind.types or usual.get(parameter.name, "")
     return replace(parameter, kind=replace(parameter.kind, types=types)) if parameter.is_tensor else parameter
+
+
+def _in_place(name: str, base: Record, row: dict[str, Any]) -> Record:
+    # What writes into ``self``: selfRef has the place of self and of out.
+    def renamed(text: str) -> str:
+        return re.sub(r"\b(self|out)\b", "selfRef", text)
+
+    own, out = (next(parameter for parameter in base.parameters if parameter.name == name) for name in ("self", "out"))
+    shape = own.shape if out.shape in ("like(self)", "shaped_like(self)") else out.shape
+    parameters = [replace(parameter, shape=renamed(parameter.shape)) for parameter in base.parameters if parameter is not out]
+    # Where the result's data type does not follow from the operands', selfRef's is as listed.
+    listed = own.kind.types or ("listed" if out.kind.types else "")
+    parameters[base.parameters.index(own)] = Parameter(Kind("InOut", listed), "selfRef", renamed(shape))
+    types, _, page = row.get("types", "").partition(" @ ")
+    return replace(
+        base,
+        name=name,
+        parameters=tuple(parameters),
+        types=types or base.types,
+        pages={"selfRef": page} if page else {},
+        requires=row.get("requires", renamed(base.requires)),
+        does=row.get("does", renamed(base.does)),
+        sound=row.get("sound", renamed(base.sound)),
+        unchecked={what: reason for what, reason in base.unchecked.items() if not what.startswith("out ")},
+    )
 
 
 def _parameters(text: str, aliases: dict[str, str], base: Record | None) -> Iterator[Parameter]:

@@ -155,8 +155,10 @@ def _row(record: Record, all_of_struct: dict[str, list[Record]], file: str, line
         own = {parameter.name for parameter in record.parameters}
         values = ", ".join(f".{p.name} = {p.name}" for p, _ in _members(versions) if p.name in own)
         arguments = f"    [[maybe_unused]] const call::{record.struct} a{{{values}}};\n"
-    checks = [f"    {check.strip()};\n" for check in record.requires.split(";") if check.strip()]
-    checks += [f'    require_expected("{p.name}", {p.name}, {p.shape});\n' for p in record.parameters if p.shape]
+    statements = [(p.shape, _statement(p)) for p in record.parameters if p.shape]
+    checks = [check for shape, check in statements if _is_rank(shape)]
+    checks += [f"    {check.strip()};\n" for check in record.requires.split(";") if check.strip()]
+    checks += [check for shape, check in statements if not _is_rank(shape)]
     kinds = [cpp_kind(parameter.kind) for parameter in record.parameters]
     names = [parameter.name for parameter in record.parameters]
     declared = ", ".join(f"[[maybe_unused]] {kind}::Parameter {name}" for kind, name in zip(kinds, names, strict=True))
@@ -190,6 +192,16 @@ def _relations(record: Record, parameter: Parameter) -> str:
     types = record.types_of(parameter)
     same_as = [p.name for p in record.parameters].index(types.same_as) if types.same_as else -1
     return f"{same_as}, {int(types.is_operand)}, {int(types.is_result)}"
+
+
+def _statement(parameter: Parameter) -> str:
+    # A statement may look into an optional argument that is given.
+    condition = f"if ({parameter.name}) " if parameter.kind.name.startswith("Opt") else ""
+    return f'    {condition}require_expected("{parameter.name}", {parameter.name}, {parameter.shape});\n'
+
+
+def _is_rank(shape: str) -> bool:
+    return shape.startswith(("rank(", "rank_from("))
 
 
 # What a kind is for callers, where it only checks or keeps something that another does not.

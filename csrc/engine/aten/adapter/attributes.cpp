@@ -12,9 +12,9 @@ namespace torch_aclnn::host::aten {
 
 void require_between(const char* name, int64_t number, int64_t lowest, int64_t highest) {
     if (lowest <= number && number <= highest) return;
-    const std::string first = std::to_string(lowest);
-    refuse(name, highest == kUnbounded ? "at least " + first : "a value in " + first + ".." + std::to_string(highest),
-           std::to_string(number));
+    const std::string first = std::to_string(lowest), last = std::to_string(highest);
+    const std::string range = "a value in " + first + ".." + last;
+    refuse(name, highest == kUnbounded ? "at least " + first : lowest == kAny ? "at most " + last : range, std::to_string(number));
 }
 
 void require_number_between(const char* name, double number, double lowest, double highest) {
@@ -23,12 +23,11 @@ void require_number_between(const char* name, double number, double lowest, doub
            c10::str(number));
 }
 
-void require_values(const char* name, at::IntArrayRef values, int64_t lowest) {
+void require_values(const char* name, at::IntArrayRef values, int64_t lowest, int64_t highest) {
     if (std::any_of(values.begin(), values.end(), [&](int64_t value) { return value < lowest; }))
         refuse(name, c10::str("values of at least ", lowest), c10::str(values));
-    constexpr int64_t kMost = std::numeric_limits<int32_t>::max();  // ATen's kernels count steps and windows as int
-    if (std::any_of(values.begin(), values.end(), [](int64_t value) { return value > kMost; }))
-        refuse(name, c10::str("values up to ", kMost), c10::str(values));
+    if (std::any_of(values.begin(), values.end(), [&](int64_t value) { return value > highest; }))
+        refuse(name, c10::str("values up to ", highest), c10::str(values));
 }
 
 void require_count(const char* name, size_t got, size_t count, size_t or_count, size_t or_else_count) {
@@ -58,7 +57,7 @@ void require_distinct_dims(const char* name, const aclIntArray* dims, uint64_t r
 
 at::Scalar read_not_negative(const char* name, const aclScalar* handle) {
     const at::Scalar number = read_scalar(name, handle);
-    require_number_between(name, number.toDouble(), 0.0, std::numeric_limits<double>::infinity());
+    require_number_between(name, number.toDouble(), 0.0, kInfinity);
     return number;
 }
 

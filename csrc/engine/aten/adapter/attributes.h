@@ -11,10 +11,14 @@
 
 #include "engine/aten/adapter/kinds.h"
 #include "engine/opapi/handles.h"
+#include "engine/runtime/error/error.h"
 
 namespace torch_aclnn::host::aten {
 
 constexpr int64_t kUnbounded = std::numeric_limits<int64_t>::max();
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+// Stands for any size of a dimension, and as the lowest number for none in particular.
+constexpr int64_t kAny = std::numeric_limits<int64_t>::min();
 
 // 161002 unless the number lies between the two.
 void require_between(const char* name, int64_t number, int64_t lowest, int64_t highest);
@@ -25,8 +29,8 @@ void require_number_between(const char* name, double number, double lowest, doub
 // 161002 unless the array has `count` values, or as many as the other two numbers say.
 void require_count(const char* name, size_t got, size_t count, size_t or_count, size_t or_else_count);
 
-// 161002 unless each of the values is at least `lowest`, and an int.
-void require_values(const char* name, at::IntArrayRef values, int64_t lowest);
+// 161002 unless each of the values lies between the two; ATen's kernels count steps and windows as int.
+void require_values(const char* name, at::IntArrayRef values, int64_t lowest, int64_t highest = std::numeric_limits<int32_t>::max());
 
 // 161002 unless a tensor of that rank has the dimension; a tensor of rank 0 counts as one of rank 1.
 void require_dim(const char* name, int64_t dim, uint64_t rank);
@@ -103,13 +107,13 @@ struct Probability : Double {
 };
 struct NotNegativeDouble : Double {
     static double read(const char* name, double number) {
-        require_number_between(name, number, 0.0, std::numeric_limits<double>::infinity());
+        require_number_between(name, number, 0.0, kInfinity);
         return number;
     }
 };
 struct NotNegativeFloat : Float {
     static float read(const char* name, float number) {
-        require_number_between(name, double{number}, 0.0, std::numeric_limits<double>::infinity());
+        require_number_between(name, double{number}, 0.0, kInfinity);
         return number;
     }
 };
@@ -173,6 +177,12 @@ struct MaskOf : Bools {
     }
 };
 
+struct NotTransposed : Bool {
+    static bool read(const char* name, bool transposed) {
+        if (transposed) refuse(name, "false, the only value that the documents allow", "true");
+        return transposed;
+    }
+};
 using GeluMode = Kind<int64_t, std::string_view, std::string_view, read_gelu_mode>;
 
 }  // namespace kind

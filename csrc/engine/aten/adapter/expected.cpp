@@ -11,13 +11,22 @@
 namespace torch_aclnn::host::aten {
 namespace {
 
-bool fits(const at::Tensor& tensor, const Expected& expected) {
-    return tensor.sizes() == expected.sizes;
+bool fits(at::IntArrayRef sizes, const Expected& expected) {
+    return std::equal(sizes.begin(), sizes.end(), expected.sizes.begin(), expected.sizes.end(),
+                      [](int64_t size, int64_t wanted) { return wanted == kAny || size == wanted; });
+}
+
+std::string text_of(const Expected& expected) {
+    std::string text;
+    for (const int64_t size : expected.sizes) text += (text.empty() ? "" : ", ") + (size == kAny ? "any" : std::to_string(size));
+    return "shape [" + text + "]";
 }
 
 void require_type(const char* name, const at::Tensor& tensor, const std::optional<at::ScalarType>& type) {
-    if (type && !c10::canCast(*type, tensor.scalar_type()))
-        refuse(name, "a data type that " + dtype_name(*type) + " converts to", dtype_name(tensor.scalar_type()));
+    const at::ScalarType own = tensor.scalar_type();
+    if (type && !c10::canCast(*type, own))
+        refuse(name, "a data type that " + dtype_name(*type) + " converts to",
+               c10::str(dtype_name(own), ": result type ", *type, " can't be cast to the desired output type ", own));
 }
 
 }  // namespace
@@ -44,6 +53,15 @@ Expected without_dim(at::IntArrayRef sizes, int64_t dim) {
     Expected expected(sizes);
     if (!sizes.empty()) expected.sizes.erase(expected.sizes.begin() + from_front(dim, static_cast<int64_t>(sizes.size())));
     return expected;
+}
+
+Expected with_rows(const at::Tensor& tensor, int64_t rows) {
+    return tensor.dim() == 0 ? shape({rows}) : with_size(tensor.sizes(), 0, rows);
+}
+
+Expected halved(const char* name, const at::Tensor& tensor, int64_t dim) {
+    require_even({name, tensor}, dim);
+    return with_size(tensor.sizes(), dim, tensor.size(dim) / 2).as(tensor.scalar_type());
 }
 
 Expected reduced(const at::Tensor& tensor, at::IntArrayRef dims, bool keep) {
@@ -83,28 +101,34 @@ Expected broadcast(std::initializer_list<NamedShape> operands) {
     return expected;
 }
 
+void require_sizes(const char* name, at::IntArrayRef sizes, const Expected& expected, const char* unit) {
+    if (!fits(sizes, expected)) refuse(name, text_of(expected) + unit, shape_text(sizes));
+}
+
+void require_rank(const char* name, at::IntArrayRef sizes, const Rank& expected) {
+    const auto rank = static_cast<int64_t>(sizes.size()), least = expected.least, most = expected.most;
+    if (least <= rank && rank <= most) return;
+    const std::string more = least == most ? "" : most == least + 1 ? c10::str(" or ", most) : c10::str(" to ", most);
+    refuse(name, c10::str(most == kMaxRank ? "at least " : "", least, most == kMaxRank ? "" : more, " dimension", most == 1 ? "" : "s"),
+           shape_text(sizes));
+}
+
 void require_expected(const char* name, const at::Tensor& tensor, const Expected& expected) {
-    if (!fits(tensor, expected)) refuse(name, shape_text(expected.sizes), shape_text(tensor.sizes()));
+    require_sizes(name, tensor.sizes(), expected);
     require_type(name, tensor, expected.type);
 }
 
 void require_expected(const char* name, const at::Tensor& tensor, const Either& expected) {
-    if (fits(tensor, expected.second)) return;
-    if (!fits(tensor, expected.first))
-        refuse(name, shape_text(expected.first.sizes) + " or " + shape_text(expected.second.sizes), shape_text(tensor.sizes()));
+    if (fits(tensor.sizes(), expected.second)) return;
+    if (!fits(tensor.sizes(), expected.first))
+        refuse(name, text_of(expected.first) + " or " + text_of(expected.second), shape_text(tensor.sizes()));
     require_type(name, tensor, expected.first.type);
 }
 
-void require_expected(const char* name, const at::Tensor& tensor, const OrEmpty& expected) {
-    if (tensor.numel() != 0) require_expected(name, tensor, expected.wanted);
-}
-
-void require_expected(const char* name, const at::Tensor& tensor, const IfWanted& expected) {
-    if (expected.wanted) require_expected(name, tensor, expected.expected);
-}
-
 void require_expected(const char* name, const at::Tensor& tensor, const Elements& expected) {
-    if (tensor.numel() != expected.count) refuse(name, c10::str(expected.count, " elements"), shape_text(tensor.sizes()));
+    const int64_t count = tensor.numel();
+    if (count == expected.count || (expected.or_more && count > expected.count)) return;
+    refuse(name, c10::str(expected.or_more ? "at least " : "", expected.count, " elements"), shape_text(tensor.sizes()));
 }
 
 void require_expected(const char* name, const at::Tensor& tensor, const BroadcastsTo& expected) {
@@ -132,10 +156,19 @@ void require_expected(const char* name, const at::Tensor& tensor, const Covers& 
     if (!fits) refuse(name, c10::str("at least the sizes of ", expected.other.name, ", ", sizes), shape_text(tensor.sizes()));
 }
 
+void require_expected(const char* name, const at::Tensor& tensor, const Multiple& expected) {
+    const int64_t count = tensor.numel(), divisor = expected.divisor;
+    if (divisor == 0 ? count != 0 : count % divisor != 0)
+        refuse(name, c10::str("a multiple of ", divisor, " values"), shape_text(tensor.sizes()));
+}
+
 void require_expected(const char* name, const at::Tensor& tensor, const Rank& expected) {
-    if (tensor.dim() < expected.least || tensor.dim() > expected.most)
-        refuse(name, c10::str(expected.most > expected.least ? "at least " : "", expected.least, " dimensions"),
-               shape_text(tensor.sizes()));
+    require_rank(name, tensor.sizes(), expected);
+}
+
+void require_expected(const char* name, const at::Tensor& tensor, const RowsFrom& expected) {
+    if (tensor.dim() != 2 || tensor.size(0) < expected.least)
+        refuse(name, c10::str("2 dimensions, and at least ", expected.least, " rows"), shape_text(tensor.sizes()));
 }
 
 }  // namespace torch_aclnn::host::aten

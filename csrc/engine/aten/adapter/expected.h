@@ -4,7 +4,7 @@
 //
 // Each output has such a statement, and each input whose shape follows from other arguments. Phase 1 refuses other tensors with 161002,
 // so that what the body computes always fits. The statements are evaluated after each argument has been checked by itself, from first to
-// last.
+// last: those of a rank alone before what the record requires, the others behind it.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -18,6 +18,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "engine/aten/adapter/attributes.h"
 #include "engine/aten/adapter/relations.h"
 #include "engine/opapi/handles.h"
 #include "engine/runtime/error/error.h"
@@ -28,6 +29,8 @@ struct Expected {
     // Of no data type in particular.
     Expected(at::IntArrayRef sizes) : sizes(sizes) {}
     Expected(at::IntArrayRef sizes, at::ScalarType type) : sizes(sizes), type(type) {}
+
+    Expected as(at::ScalarType of_type) const { return {sizes, of_type}; }
 
     at::DimVector sizes;
     std::optional<at::ScalarType> type;  // it must convert to the tensor's, as torch.can_cast has it
@@ -54,6 +57,10 @@ inline Expected one_value() {
 // A shape with one dimension, which may count from the end, of another size, or without it.
 Expected with_size(at::IntArrayRef sizes, int64_t dim, int64_t size);
 Expected without_dim(at::IntArrayRef sizes, int64_t dim);
+// The tensor's own shape with so many rows, in dimension 0.
+Expected with_rows(const at::Tensor& tensor, int64_t rows);
+// With half of the elements along a dimension, in the same data type.
+Expected halved(const char* name, const at::Tensor& tensor, int64_t dim);
 // Without the dimensions that are reduced, or with one element in each of them. No dimensions mean all.
 Expected reduced(const at::Tensor& tensor, at::IntArrayRef dims, bool keep);
 // The same of what has no result for no elements, such as a largest one.
@@ -68,29 +75,49 @@ struct Either {
 inline Either either(const Expected& first, const Expected& second) {
     return {first, second};
 }
+template <class Statement = Expected>
 struct OrEmpty {
-    Expected wanted;
+    Statement wanted;
 };
-inline OrEmpty or_empty(const Expected& wanted) {
+inline OrEmpty<> or_empty(const Expected& wanted) {
+    return {wanted};
+}
+template <class Statement>
+    requires(!std::is_convertible_v<Statement, Expected>)
+OrEmpty<Statement> or_empty(const Statement& wanted) {
     return {wanted};
 }
 // Nothing is written where the caller does not ask for it.
+template <class Statement = Expected>
 struct IfWanted {
     bool wanted;
-    Expected expected;
+    Statement expected;
 };
-inline IfWanted if_wanted(bool wanted, const Expected& expected) {
+inline IfWanted<> if_wanted(bool wanted, const Expected& expected) {
+    return {wanted, expected};
+}
+template <class Statement>
+    requires(!std::is_convertible_v<Statement, Expected>)
+IfWanted<Statement> if_wanted(bool wanted, const Statement& expected) {
     return {wanted, expected};
 }
 // Any shape of so many elements: the caller may leave out dimensions of one element, or add some.
 struct Elements {
     int64_t count;
+    bool or_more = false;
 };
 inline Elements elements(int64_t count) {
     return {count};
 }
+inline Elements elements_from(int64_t least) {
+    return {least, true};
+}
 inline Elements as_many_as(const at::Tensor& tensor) {
     return {tensor.numel()};
+}
+// Of a list, as many values as another one has.
+inline NamedCount as_many_as(const NamedCount& other) {
+    return other;
 }
 // Any shape that broadcasts to these sizes.
 struct BroadcastsTo {
@@ -120,6 +147,13 @@ struct Covers {
 inline Covers covers(const NamedShape& other) {
     return {other};
 }
+// Any shape of so many elements, or of several times as many.
+struct Multiple {
+    int64_t divisor;
+};
+inline Multiple multiple_of(int64_t divisor) {
+    return {divisor};
+}
 // Any shape of so many dimensions, or more.
 struct Rank {
     int64_t least, most;
@@ -127,8 +161,18 @@ struct Rank {
 inline Rank rank(int64_t count) {
     return {count, count};
 }
+inline Rank rank(int64_t least, int64_t most) {
+    return {least, most};
+}
 inline Rank rank_from(int64_t least) {
     return {least, kMaxRank};
+}
+// A matrix of at least so many rows.
+struct RowsFrom {
+    int64_t least;
+};
+inline RowsFrom rows_from(int64_t least) {
+    return {least};
 }
 // Any shape, for a reason that the row gives.
 struct AnyShape {};
@@ -136,19 +180,36 @@ inline AnyShape any_shape() {
     return {};
 }
 
+// Of something other than a tensor, `unit` says what its sizes count.
+void require_sizes(const char* name, at::IntArrayRef sizes, const Expected& expected, const char* unit = "");
+void require_rank(const char* name, at::IntArrayRef sizes, const Rank& expected);
+
 void require_expected(const char* name, const at::Tensor& tensor, const Expected& expected);
 void require_expected(const char* name, const at::Tensor& tensor, const Either& expected);
-void require_expected(const char* name, const at::Tensor& tensor, const OrEmpty& expected);
-void require_expected(const char* name, const at::Tensor& tensor, const IfWanted& expected);
 void require_expected(const char* name, const at::Tensor& tensor, const Elements& expected);
 void require_expected(const char* name, const at::Tensor& tensor, const BroadcastsTo& expected);
 void require_expected(const char* name, const at::Tensor& tensor, const Within& expected);
 void require_expected(const char* name, const at::Tensor& tensor, const Covers& expected);
+void require_expected(const char* name, const at::Tensor& tensor, const Multiple& expected);
 void require_expected(const char* name, const at::Tensor& tensor, const Rank& expected);
+void require_expected(const char* name, const at::Tensor& tensor, const RowsFrom& expected);
+template <class Statement>
+void require_expected(const char* name, const at::Tensor& tensor, const OrEmpty<Statement>& expected) {
+    if (tensor.numel() != 0) require_expected(name, tensor, expected.wanted);
+}
+template <class Statement>
+void require_expected(const char* name, const at::Tensor& tensor, const IfWanted<Statement>& expected) {
+    if (expected.wanted) require_expected(name, tensor, expected.expected);
+}
 template <class Statement>
 void require_expected(const char* name, at::TensorList tensors, const std::vector<Statement>& expected) {
     if (tensors.size() != expected.size()) refuse(name, c10::str(expected.size(), " tensors"), std::to_string(tensors.size()));
     for (size_t i = 0; i < expected.size(); i++) require_expected(name, tensors[i], expected[i]);
+}
+template <class List>
+    requires requires(const List& list) { list.size(); }
+void require_expected(const char* name, const List& list, const NamedCount& expected) {
+    require_as_many({{name, list}}, expected);
 }
 template <class Tensors>
 void require_expected(const char*, const Tensors&, AnyShape) {}

@@ -2,6 +2,9 @@
 
 #include <c10/util/StringUtil.h>
 
+#include <algorithm>
+
+#include "engine/aten/adapter/attributes.h"
 #include "engine/runtime/config/config.h"
 #include "engine/runtime/error/error.h"
 
@@ -11,9 +14,26 @@ std::string shape_text(at::IntArrayRef sizes) {
     return c10::str("shape ", sizes);
 }
 
+void require_not_given(const char* name, const std::optional<at::Tensor>& tensor) {
+    if (given(tensor)) refuse(name, "null: the engine has none", shape_text(tensor->sizes()));
+}
+
+void require_not_given(std::initializer_list<NamedOptional> parameters) {
+    for (const auto& [name, tensor] : parameters) require_not_given(name, tensor);
+}
+
+void require_not_given(const char* name, const std::optional<std::vector<int64_t>>& list) {
+    if (list && !list->empty()) refuse(name, "null: the engine has none", c10::str(at::IntArrayRef(*list)));
+}
+
 void require_same_shape(const NamedShape& tensor, const NamedShape& reference) {
     if (tensor.sizes != reference.sizes)
         refuse(tensor.name, "the shape of " + std::string(reference.name) + ", " + c10::str(reference.sizes), shape_text(tensor.sizes));
+}
+
+void require_same_type(const char* name, const at::Tensor& tensor, const char* reference_name, const at::Tensor& reference) {
+    if (tensor.scalar_type() != reference.scalar_type())
+        refuse(name, c10::str("the data type of ", reference_name, ", ", reference.scalar_type()), c10::toString(tensor.scalar_type()));
 }
 
 void require_last_dims(const char* name, at::IntArrayRef dims, const NamedShape& tensor) {
@@ -23,8 +43,20 @@ void require_last_dims(const char* name, at::IntArrayRef dims, const NamedShape&
         refuse(name, c10::str("the last dimensions of ", tensor.name, ", ", tensor.sizes), c10::str(dims));
 }
 
-void require_a_row(const NamedShape& tensor) {
-    if (!tensor.sizes.empty() && tensor.sizes[0] == 0) refuse(tensor.name, "at least one row", shape_text(tensor.sizes));
+void require_size(const NamedShape& tensor, int64_t dim, int64_t least) {
+    const int64_t rank = tensor.sizes.size(), place = from_front(dim, rank);
+    if (place >= 0 && place < rank && tensor.sizes[place] < least)
+        refuse(tensor.name, c10::str("at least ", least, " in dimension ", dim), shape_text(tensor.sizes));
+}
+
+void require_divisor(const char* name, int64_t number, int64_t of) {
+    if (number == 0 || of % number != 0) refuse(name, c10::str("a divisor of ", of), std::to_string(number));
+}
+
+void require_rising(const char* name, at::IntArrayRef numbers, int64_t most) {
+    const bool rising = std::is_sorted(numbers.begin(), numbers.end());
+    if (!rising || (!numbers.empty() && (numbers.front() < 0 || numbers.back() > most)))
+        refuse(name, c10::str("rising numbers from 0 ", most == kUnbounded ? "on" : "to " + std::to_string(most)), c10::str(numbers));
 }
 
 void require_even(const NamedShape& tensor, int64_t dim) {

@@ -5,9 +5,22 @@
 #include <ATen/core/Tensor.h>
 
 #include <initializer_list>
+#include <optional>
 #include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/opapi/handles.h"
+#include "engine/runtime/error/error.h"
 
 namespace torch_aclnn::host::aten {
+
+// For the bodies, which are in no namespace of the engine.
+using host::refuse;
+using host::refuse_null;
+using host::to_string;
+
+using OptTensor = std::optional<at::Tensor>;
 
 // A tensor under its documented name.
 struct NamedShape {
@@ -27,17 +40,48 @@ constexpr int64_t from_front(int64_t dim, int64_t rank) {
     return dim < 0 ? dim + rank : dim;
 }
 
+// An optional tensor, of which null and an empty one both mean that it is not given.
+inline bool given(const std::optional<at::Tensor>& tensor) {
+    return tensor && tensor->numel() > 0;
+}
+
+// Refuses the parameter where it is given, or each of several.
+using NamedOptional = std::pair<const char*, const std::optional<at::Tensor>&>;
+void require_not_given(const char* name, const std::optional<at::Tensor>& tensor);
+void require_not_given(std::initializer_list<NamedOptional> parameters);
+void require_not_given(const char* name, const std::optional<std::vector<int64_t>>& list);
+
+// Refuses with 161001 a null where the argument is needed.
+template <class Argument>
+void require_given(const char* name, const std::optional<Argument>& argument, const char* expected, bool needed = true) {
+    if (needed && !argument) refuse_null(name, expected);
+}
+
+// Refuses what the engine does not have.
+inline void require_false(const char* name, bool value) {
+    if (value) refuse(name, "false: the engine has no other", "true");
+}
+
 // "shape [2, 3]"
 std::string shape_text(at::IntArrayRef sizes);
 
 // Refuses a tensor whose shape is not the reference's.
 void require_same_shape(const NamedShape& tensor, const NamedShape& reference);
 
+// Refuses a tensor whose data type is not the reference's.
+void require_same_type(const char* name, const at::Tensor& tensor, const char* reference_name, const at::Tensor& reference);
+
 // Refuses dimensions that are not the last ones of the tensor.
 void require_last_dims(const char* name, at::IntArrayRef dims, const NamedShape& tensor);
 
-// Refuses a tensor without rows.
-void require_a_row(const NamedShape& tensor);
+// Refuses a dimension of fewer elements.
+void require_size(const NamedShape& tensor, int64_t dim, int64_t least);
+
+// Refuses a number that does not divide the other one.
+void require_divisor(const char* name, int64_t number, int64_t of);
+
+// Refuses numbers that fall, or are not from 0 to `most`.
+void require_rising(const char* name, at::IntArrayRef numbers, int64_t most);
 
 // Refuses an odd size of a dimension that is cut in halves.
 void require_even(const NamedShape& tensor, int64_t dim);

@@ -10,7 +10,6 @@ using namespace torch_aclnn::host::aten;
 namespace {
 
 using call::FlashAttentionScore;
-using torch_aclnn::host::refuse;
 
 bool is_packed(const FlashAttentionScore& a) {
     return a.inputLayout == "TND";
@@ -33,7 +32,7 @@ void require_ends(const char* name, at::IntArrayRef ends, const at::Tensor& toke
 }
 
 // op-plugin's document of npu_fusion_attention.
-void require_listed_features_if_strict(const FlashAttentionScore& a) {
+void require_features(const FlashAttentionScore& a) {
     const auto features = [&](const at::Tensor& tensor, int64_t heads) {
         return a.inputLayout.back() == 'H' ? tensor.size(2) / heads : tensor.size(-1);
     };
@@ -60,7 +59,7 @@ void check(const FlashAttentionScore& a) {
     require_attention(a.inputLayout, a.headNum, {"query", a.query}, {"key", a.key}, {"value", a.value});
     if (a.sparseMode > 4 && (!is_packed(a) || a.sparseMode < 7))
         refuse("sparseMode", "0 to 4, or 7 or 8 with the layout TND: the engine has no prefixes", std::to_string(a.sparseMode));
-    require_listed_features_if_strict(a);
+    require_features(a);
     if (!is_packed(a)) return;
     require_as_many({{"actualSeqKvLen", a.actualSeqKvLen}}, {"actualSeqQLen", a.actualSeqQLen});
     require_ends("actualSeqQLen", a.actualSeqQLen, a.query);
@@ -95,7 +94,7 @@ AnyShape masking(const FlashAttentionScore& a) {
            shape_text(a.attenMask->sizes()));
 }
 
-OrEmpty rope_of(const at::Tensor& tensor, const std::optional<at::Tensor>& rope) {
+OrEmpty<> rope_of(const at::Tensor& tensor, const OptTensor& rope) {
     return or_empty({with_size(tensor.sizes(), -1, given(rope) ? size_of(*rope, rope->dim() - 1) : 0).sizes, tensor.scalar_type()});
 }
 // Eight equal numbers for each row of scores.
@@ -105,7 +104,7 @@ Expected statistics(const FlashAttentionScore& a) {
 }
 
 // Ascend950 draws what dropout keeps itself.
-std::optional<at::Tensor> drawn_if_missing(const FlashAttentionScore& a) {
+OptTensor drawn_if_missing(const FlashAttentionScore& a) {
     if (given(a.dropMask) || a.keepProb == 1) return a.dropMask;
     int64_t scores = 0;
     for (size_t i = 0; i < a.actualSeqQLen.size() && is_packed(a); i++)
@@ -115,7 +114,7 @@ std::optional<at::Tensor> drawn_if_missing(const FlashAttentionScore& a) {
     return drawn_dropout_mask({(scores * a.headNum + 7) / 8}, PhiloxStream(a.seed, a.offset), a.keepProb);
 }
 
-at::Tensor with_rope(const at::Tensor& tensor, const std::optional<at::Tensor>& rope) {
+at::Tensor with_rope(const at::Tensor& tensor, const OptTensor& rope) {
     return given(rope) ? at::cat({tensor, *rope}, -1) : tensor;
 }
 
@@ -132,7 +131,7 @@ int64_t mode_of_sequence(const FlashAttentionScore& a, size_t i) {
 // Attends to all, or within each of the sequences, which lie below each other as {tokens, heads, features} (the layout TND). `use` gets the
 // result of each, with its layout and with functions that cut the sequence's rows out of a tensor, as a batch of one.
 template <class Use>
-void attend_each(const FlashAttentionScore& a, const std::optional<at::Tensor>& drop_mask, Use use) {
+void attend_each(const FlashAttentionScore& a, const OptTensor& drop_mask, Use use) {
     const at::Tensor query = with_rope(a.query, a.queryRope), key = with_rope(a.key, a.keyRope);
     AttentionOptions options{drop_mask,    a.attenMask, a.scaleValue,
                              a.keepProb,   a.preTokens, a.nextTokens,
@@ -160,11 +159,11 @@ void attend_each(const FlashAttentionScore& a, const std::optional<at::Tensor>& 
     }
 }
 
-void score(const FlashAttentionScore& a, const std::optional<at::Tensor>& drop_mask) {
+void score(const FlashAttentionScore& a, const OptTensor& drop_mask) {
     fill_reserved_if_unspecified(a.softmaxOut);
     attend_each(a, drop_mask, [&](const AttentionLayout& layout, const Attention& of, auto of_query, auto) {
         write(of_query(a.attentionOut), attended(layout, of));
-        const auto put = [&](const std::optional<at::Tensor>& place, const at::Tensor& values) {
+        const auto put = [&](const OptTensor& place, const at::Tensor& values) {
             if (place) of_query(*place).copy_((is_packed(a) ? values.transpose(1, 2) : values).expand_as(of_query(*place)));
         };
         put(a.softmaxMax, of.maximum);
@@ -172,11 +171,11 @@ void score(const FlashAttentionScore& a, const std::optional<at::Tensor>& drop_m
     });
 }
 
-void score_backward(const FlashAttentionScore& a, const std::optional<at::Tensor>& drop_mask) {
+void score_backward(const FlashAttentionScore& a, const OptTensor& drop_mask) {
     at::Tensor of_sink;
     attend_each(a, drop_mask, [&](const AttentionLayout& layout, const Attention& of, auto of_query, auto of_key) {
         const AttentionGradients gradients = attend_backward(layout, of, of_query(a.dy), a.scaleValue);
-        const auto put = [](const at::Tensor& gradient, const auto& rows, const at::Tensor& out, const std::optional<at::Tensor>& rope) {
+        const auto put = [](const at::Tensor& gradient, const auto& rows, const at::Tensor& out, const OptTensor& rope) {
             const int64_t features = out.size(-1), more = gradient.size(-1) - features;
             write(rows(out), gradient.narrow(-1, 0, features));
             if (rope && more > 0) rows(*rope).copy_(gradient.narrow(-1, features, more));

@@ -5,7 +5,6 @@
 
 #include "engine/aten/adapter/adapter.h"
 #include "engine/aten/attention/fused_attention.h"
-#include "engine/aten/quantization/packed_integers.h"
 
 namespace torch_aclnn::host::aten {
 

@@ -17,13 +17,13 @@ at::Tensor sum_of_heads(const at::Tensor& tensor, int64_t heads) {
 }
 
 // The factors by which dropout multiplies the probabilities; nullopt without dropout.
-std::optional<at::Tensor> kept(const at::Tensor& scores, const AttentionOptions& o) {
+OptTensor kept(const at::Tensor& scores, const AttentionOptions& o) {
     if (!o.drop_mask || o.drop_mask->numel() == 0) return std::nullopt;
     const at::Tensor bits = unpacked_dropout_mask(*o.drop_mask, {o.first_drop_bit + scores.numel()});
     return bits.narrow(0, o.first_drop_bit, scores.numel()).reshape(scores.sizes()).to(scores.scalar_type()) / o.keep_probability;
 }
 
-at::Tensor dropped_out(const at::Tensor& probabilities, const std::optional<at::Tensor>& keep) {
+at::Tensor dropped_out(const at::Tensor& probabilities, const OptTensor& keep) {
     return keep ? probabilities * *keep : probabilities;
 }
 
@@ -57,7 +57,7 @@ void set_probabilities_of_any(Attention& a, at::Tensor& scores, const AttentionO
 
 }  // namespace
 
-std::optional<at::Tensor> hidden_scores(int64_t rows, int64_t columns, const AttentionOptions& o) {
+OptTensor hidden_scores(int64_t rows, int64_t columns, const AttentionOptions& o) {
     if (!o.mask) return std::nullopt;  // neither modes nor distances count then
     const bool all_near = o.before >= rows - 1 && o.after >= columns - 1;
     if (o.mode == 1 || (o.mode == 0 && all_near)) return o.mask->to(at::kBool);

@@ -35,23 +35,23 @@ struct AttentionLayout {
 
 // Options that the entry points share.
 struct AttentionOptions {
-    std::optional<at::Tensor> drop_mask, mask;
+    OptTensor drop_mask, mask;
     double scale, keep_probability;
     int64_t before, after, mode;
     int64_t first_drop_bit = 0;
-    std::optional<at::Tensor> sink = std::nullopt;  // a score for each head that takes part in the softmax, and has no value
+    OptTensor sink = std::nullopt;  // a score for each head that takes part in the softmax, and has no value
 };
 
 // Which scores do not count; nothing if all do, as without a mask in each mode. From mode 2 on the mask has a fixed size and says no more
 // than the mode: 2 is causal from the first row and column, 3 from the last, and 4 is a band around that diagonal.
-std::optional<at::Tensor> hidden_scores(int64_t rows, int64_t columns, const AttentionOptions& o);
+OptTensor hidden_scores(int64_t rows, int64_t columns, const AttentionOptions& o);
 
 struct Attention {
     at::Tensor query, key, value;  // BNSD, all with the query's heads
     int64_t key_heads;
     at::Tensor maximum, sum, probabilities;
-    at::Tensor of_sink;              // the sink's probability; undefined without one
-    std::optional<at::Tensor> keep;  // what dropout multiplies the probabilities by; nothing without dropout
+    at::Tensor of_sink;  // the sink's probability; undefined without one
+    OptTensor keep;      // what dropout multiplies the probabilities by; nothing without dropout
 };
 
 Attention attend(const AttentionLayout& layout, const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,

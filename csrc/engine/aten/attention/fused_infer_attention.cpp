@@ -54,8 +54,7 @@ void check(const FusedInferAttentionScore& a, const InferenceAttention& attentio
                        {"qStartIdx", a.qStartIdx},
                        {"kvStartIdx", a.kvStartIdx}});
     if (a.actualSharedPrefixLen && !a.actualSharedPrefixLen->empty())
-        torch_aclnn::host::refuse("actualSharedPrefixLen", "null: the engine has none",
-                                  c10::str(at::IntArrayRef(*a.actualSharedPrefixLen)));
+        refuse("actualSharedPrefixLen", "null: the engine has none", c10::str(at::IntArrayRef(*a.actualSharedPrefixLen)));
     require_inference_attention(attention);
 }
 

@@ -115,15 +115,18 @@ at::Tensor mask_of_batch(const InferenceAttention& a) {
     return is_single(a) && mask.size(0) == batch_size(a) ? mask.unsqueeze(1).unsqueeze(1) : mask.unsqueeze(0).unsqueeze(0);
 }
 
-// Of any sequence: its rows and columns.
-std::pair<int64_t, int64_t> most_scores(const InferenceAttention& a, int64_t batch) {
+// At least the rows and columns of the scores of each sequence, for so many heads.
+void require_scores(const char* name, const at::Tensor& tensor, const InferenceAttention& a, int64_t batch, int64_t heads) {
     int64_t rows = 0, columns = 0;
     for (int64_t i = 0; i < batch; i++) {
         const auto [query, key] = sequence_of(a, i);
         rows = std::max(rows, query.length);
         columns = std::max(columns, key.length);
     }
-    return {rows, columns};
+    if (tensor.dim() != 4 || (tensor.size(0) != 1 && tensor.size(0) != batch) || tensor.size(1) != heads || tensor.size(2) < rows ||
+        tensor.size(3) < columns)
+        refuse(name, c10::str("1 or ", batch, " times ", heads, " matrices of at least ", rows, " x ", columns),
+               shape_text(tensor.sizes()));
 }
 
 // A mask is for all heads, has at least the rows and columns of each sequence's scores, and in modes 2 to 4 a fixed size.
@@ -136,12 +139,7 @@ void require_mask(const InferenceAttention& a, int64_t batch) {
         if (!is_triangle(a.mask->sizes())) refuse("attenMask", kTriangle, shape_text(a.mask->sizes()));
         return;
     }
-    const auto [rows, columns] = most_scores(a, batch);
-    const at::Tensor mask = mask_of_batch(a);
-    if (mask.dim() != 4 || (mask.size(0) != 1 && mask.size(0) != batch) || mask.size(1) != 1 || mask.size(2) < rows ||
-        mask.size(3) < columns)
-        refuse("attenMask", c10::str("1 or ", batch, " matrices of at least ", rows, " x ", columns, ", for all heads"),
-               shape_text(a.mask->sizes()));
+    require_scores("attenMask", mask_of_batch(a), a, batch, 1);
 }
 
 // The mask's part for a sequence.
@@ -198,7 +196,7 @@ void require_quantisation(const InferenceAttention& a) {
     const Expected out = inferred(a);
     const size_t features = a.out_layout().find('D');
     const int64_t each = features == std::string_view::npos ? out.sizes.back() : a.heads * out.sizes[features];
-    const auto check = [&](const char* name, const std::optional<at::Tensor>& values) {
+    const auto check = [&](const char* name, const OptTensor& values) {
         if (given(values) && values->numel() != 1 && values->numel() != each)
             refuse(name, c10::str("1 value or ", each, ", one for each head and feature"), shape_text(values->sizes()));
     };
@@ -259,6 +257,8 @@ int64_t size_of(const InferenceAttention& a, char letter) {
 // Sequences of the batch, and heads of them, with as many values as keys. A key has the query's features.
 void require_plain_keys(const InferenceAttention& a, int64_t batch) {
     const std::string_view layout = a.query_layout();
+    for (const at::Tensor& key : a.keys) require_rank("key", key, layout);
+    for (const at::Tensor& value : a.values) require_rank("value", value, layout);
     const auto dim = [&](char letter) { return layout.find(letter); };
     const int64_t features = layout.back() == 'H' ? a.query.size(2) / a.heads * a.heads_of_key() : a.query.size(-1);
     for (size_t i = 0; i < a.keys.size(); i++) {
@@ -270,38 +270,17 @@ void require_plain_keys(const InferenceAttention& a, int64_t batch) {
         key.sizes.back() = a.values[i].size(-1);
         require_expected("value", a.values[i], key);
     }
+    require_lengths(a.key_lengths_name, a.key_lengths, a.is_packed(), batch, positions(a.keys[0], layout));
 }
 
-// Positions have scores of their own in each head.
-void require_shift(const InferenceAttention& a, int64_t batch) {
-    if (!given(a.shift)) return;
-    const auto [rows, columns] = most_scores(a, batch);
-    const at::Tensor& shift = *a.shift;
-    if (shift.dim() != 4 || (shift.size(0) != 1 && shift.size(0) != batch) || shift.size(1) != a.heads || shift.size(2) < rows ||
-        shift.size(3) < columns)
-        refuse("pseShift", c10::str("1 or ", batch, " times ", a.heads, " matrices of at least ", rows, " x ", columns),
-               shape_text(shift.sizes()));
-}
-
-// The query's dimensions and the key's, with features of their own. Pages have several forms.
-void require_ropes(const InferenceAttention& a) {
-    if (!given(a.query_rope)) return;
-    require_expected("queryRope", *a.query_rope, with_size(a.query.sizes(), -1, aten::size_of(*a.query_rope, -1)));
-    if (!given(a.pages)) require_expected("keyRope", *a.key_rope, with_size(a.keys[0].sizes(), -1, aten::size_of(*a.key_rope, -1)));
-}
-
-// What follows from the shapes of queries, keys and values.
-void require_rest(const InferenceAttention& a, int64_t batch) {
-    require_features(a);
-    require_mask(a, batch);
-    require_shift(a, batch);
-    require_ropes(a);
-    require_quantisation(a);
-}
-
-void require_cache(const char* name, const at::Tensor& cache) {
-    if (cache.dim() < 3 || cache.dim() > 5 || positions_of_block(cache) == 0)
-        refuse(name, "a cache of 3, 4 or 5 dimensions with positions in each block", shape_text(cache.sizes()));
+void require_pages(const InferenceAttention& a, int64_t batch) {
+    if (a.pages->dim() != 2 || a.pages->size(0) < batch)
+        refuse("blockTable", c10::str("2 dimensions, with a row for each of ", batch), shape_text(a.pages->sizes()));
+    for (const auto& [name, cache] : {std::pair("key", a.keys[0]), std::pair("value", a.values[0])})
+        if (cache.dim() < 3 || cache.dim() > 5 || positions_of_block(cache) == 0)
+            refuse(name, "a cache of 3, 4 or 5 dimensions with positions in each block", shape_text(cache.sizes()));
+    if (!a.key_lengths || a.key_lengths->empty()) refuse_null(a.key_lengths_name, "the lengths, as there is a blockTable");
+    require_lengths(a.key_lengths_name, a.key_lengths, false, batch, std::numeric_limits<int64_t>::max());
 }
 
 }  // namespace
@@ -336,23 +315,20 @@ void require_inference_attention(const InferenceAttention& a) {
     require_lengths("actualSeqLengths", query_lengths(a), a.is_packed(), batch, positions(a.query, a.query_layout()));
     if (given(a.query_rope) != given(a.key_rope))
         refuse("keyRope", "a tensor if and only if there is queryRope", given(a.key_rope) ? "one" : "none");
-    if (!given(a.pages)) {
-        for (const at::Tensor& key : a.keys) require_rank("key", key, a.query_layout());
-        for (const at::Tensor& value : a.values) require_rank("value", value, a.query_layout());
+    if (given(a.pages))
+        require_pages(a, batch);
+    else
         require_plain_keys(a, batch);
-        require_lengths(a.key_lengths_name, a.key_lengths, a.is_packed(), batch, positions(a.keys[0], a.query_layout()));
-        return require_rest(a, batch);
-    }
-    if (a.pages->dim() != 2 || a.pages->size(0) < batch)
-        refuse("blockTable", c10::str("2 dimensions, with a row for each of ", batch), shape_text(a.pages->sizes()));
-    require_cache("key", a.keys[0]);
-    require_cache("value", a.values[0]);
-    if (!a.key_lengths || a.key_lengths->empty()) refuse_null(a.key_lengths_name, "the lengths, as there is a blockTable");
-    require_lengths(a.key_lengths_name, a.key_lengths, false, batch, std::numeric_limits<int64_t>::max());
-    require_rest(a, batch);
+    require_features(a);
+    require_mask(a, batch);
+    if (given(a.shift)) require_scores("pseShift", *a.shift, a, batch, a.heads);
+    // The query's dimensions and the key's, with features of their own. Pages have several forms.
+    if (given(a.query_rope)) require_expected("queryRope", *a.query_rope, with_size(a.query.sizes(), -1, kAny));
+    if (given(a.query_rope) && !given(a.pages)) require_expected("keyRope", *a.key_rope, with_size(a.keys[0].sizes(), -1, kAny));
+    require_quantisation(a);
 }
 
-void infer_attention(const InferenceAttention& a, at::Tensor& out, const std::optional<at::Tensor>& lse) {
+void infer_attention(const InferenceAttention& a, at::Tensor& out, const OptTensor& lse) {
     out.zero_();  // positions behind a sequence's length
     if (lse) lse->zero_();
     for (int64_t i = 0; i < batch_size(a); i++) {

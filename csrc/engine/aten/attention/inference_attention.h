@@ -16,9 +16,9 @@ namespace torch_aclnn::host::aten {
 struct InferenceAttention {
     const at::Tensor& query;
     at::TensorList keys, values;  // one tensor, or one for each sequence
-    const std::optional<at::Tensor>&shift, &mask;
+    const OptTensor &shift, &mask;
     const std::optional<std::vector<int64_t>>&query_lengths, &key_lengths;
-    const std::optional<at::Tensor>&pages, &query_rope, &key_rope, &sink, &quant_scale, &quant_offset;
+    const OptTensor &pages, &query_rope, &key_rope, &sink, &quant_scale, &quant_offset;
     int64_t heads, key_heads;
     double scale;
     int64_t before, after;
@@ -41,6 +41,6 @@ Expected inferred(const InferenceAttention& a);
 Expected inferred_lse(const InferenceAttention& a);
 
 // The result, and the logarithm of the sum of the exponentials of each row's scores.
-void infer_attention(const InferenceAttention& a, at::Tensor& out, const std::optional<at::Tensor>& lse);
+void infer_attention(const InferenceAttention& a, at::Tensor& out, const OptTensor& lse);
 
 }  // namespace torch_aclnn::host::aten

@@ -12,13 +12,6 @@ using namespace torch_aclnn::host::aten;
 
 namespace {
 
-using torch_aclnn::host::refuse;
-
-// Published as not completed.
-void require_given_mask(bool fixed_triangle) {
-    if (fixed_triangle) refuse("fixedTriuMask", "false", "true");
-}
-
 // {batch, heads, tokens, features} of each third of the last dimension.
 Expected per_head(const at::Tensor& qkv, int64_t heads) {
     if (qkv.dim() != 3 || qkv.size(2) % 3 != 0 || qkv.size(2) / 3 % heads != 0)

@@ -10,8 +10,6 @@ using namespace torch_aclnn::host::aten;
 
 namespace {
 
-using torch_aclnn::host::refuse;
-
 struct EightBitAttention {
     const PackableTensor &query, &key, &value;
     const at::Tensor &query_scale, &key_scale, &value_scale;
@@ -38,16 +36,15 @@ struct EightBitAttention {
         block_of(name, of, positions);
         require_expected(name, of, shape({query.sizes()[layout.name.find('B')], heads, of.size(2), 1}));
     }
-    void require(const std::optional<at::Tensor>& mask) const {
+    void require(const OptTensor& mask) const {
         require_attention(layout.name, layout.heads, {"query", query.placeholder()}, {"key", key.placeholder()},
                           {"value", value.placeholder()});
         require_not_given("attenMask", mask);
         for (const auto& [name, tensor] : {std::pair<const char*, const PackableTensor&>{"key", key}, {"value", value}})
             if (tensor.float_type() != query.float_type())
-                refuse(name, torch_aclnn::host::to_string(query.float_type()) + ", as query has",
-                       torch_aclnn::host::to_string(tensor.float_type()));
+                refuse(name, to_string(query.float_type()) + ", as query has", to_string(tensor.float_type()));
         if (has_half_a_byte(query.float_type()) || query.float_type() == ACL_FLOAT8_E8M0)
-            refuse("query", "HIFLOAT8, FLOAT8_E4M3FN or FLOAT8_E5M2", torch_aclnn::host::to_string(query.float_type()));
+            refuse("query", "HIFLOAT8, FLOAT8_E4M3FN or FLOAT8_E5M2", to_string(query.float_type()));
         if (positions(key) == 0) refuse("key", "at least one position", "none");
         require_scale("dScaleQ", query_scale, layout.heads, positions(query));
         require_scale("dScaleK", key_scale, heads_of(key), positions(key));
@@ -73,7 +70,7 @@ struct EightBitAttention {
         return scores;
     }
 
-    at::Tensor rounded(const at::Tensor& x, const std::optional<at::Tensor>& factor) const {
+    at::Tensor rounded(const at::Tensor& x, const OptTensor& factor) const {
         const aclDataType type = query.float_type();
         const at::Tensor by = given(factor) ? to_double(*factor) : at::ones({1}, at::kDouble);
         return decoded(encoded(x * by, type, type == ACL_HIFLOAT8 ? "round" : "rint"), type) / by;

@@ -9,8 +9,6 @@ using namespace torch_aclnn::host::aten;
 
 namespace {
 
-using torch_aclnn::host::refuse;
-
 // The maximum of each row's scores and the sum of their exponentials, eight times each.
 struct RowStatistics {
     const at::Tensor &max, &sum;
@@ -19,18 +17,10 @@ constexpr int64_t kCopies = 8;
 
 // One row for each of batch, head and position (SBH), or of token and head (TND).
 Expected statistics_of(const at::Tensor& attention, std::string_view layout, const at::Tensor& max) {
-    if (attention.dim() != 3) refuse("prevAttnOut", "3 dimensions", shape_text(attention.sizes()));
     if (layout == "TND") return {at::DimVector{attention.size(0), attention.size(1), kCopies}, at::kFloat};
     const bool fits = max.dim() == 4 && max.size(1) > 0 && attention.size(2) % max.size(1) == 0;
     if (!fits) refuse("prevSoftmaxMax", c10::str("4 dimensions, with a divisor of ", attention.size(2), " heads"), shape_text(max.sizes()));
     return {at::DimVector{attention.size(1), max.size(1), attention.size(0), kCopies}, at::kFloat};
-}
-
-void require_ring(const std::optional<at::Tensor>& ends, std::string_view layout, std::string_view softmax_layout) {
-    if (layout == "TND" && !ends)
-        torch_aclnn::host::refuse_null("actualSeqQlenOptional", "the ends of the sequences, as inputLayout is TND");
-    if (!softmax_layout.empty() && softmax_layout != layout)
-        refuse("inputSoftmaxLayout", "that of inputLayout: the engine has no other", std::string(softmax_layout));
 }
 
 // The share of each row, with the dimensions of the attention before its features: positions, batch and heads, or tokens and heads.
@@ -57,6 +47,12 @@ void update(const at::Tensor& before, const RowStatistics& of_before, const at::
 
 }  // namespace
 
+static void check(const call::RingAttentionUpdate& a) {
+    require_given("actualSeqQlenOptional", a.actualSeqQlenOptional, "the ends of the sequences, as inputLayout is TND",
+                  a.inputLayout == "TND");
+    if (!a.inputSoftmaxLayout.empty() && a.inputSoftmaxLayout != a.inputLayout)
+        refuse("inputSoftmaxLayout", "that of inputLayout: the engine has no other", std::string(a.inputSoftmaxLayout));
+}
 static void compute(const call::RingAttentionUpdate& a) {
     update(a.prevAttnOut, {a.prevSoftmaxMax, a.prevSoftmaxSum}, a.curAttnOut, {a.curSoftmaxMax, a.curSoftmaxSum}, a.inputLayout, a.attnOut,
            a.softmaxMax, a.softmaxSum);

@@ -29,7 +29,7 @@ struct TriangleAttention {
     at::Tensor query, key1, value1, key2, value2, maximum, sum, weights;
 
     TriangleAttention(const at::Tensor& q, const at::Tensor& k1, const at::Tensor& v1, const at::Tensor& k2, const at::Tensor& v2,
-                      const std::optional<at::Tensor>& mask, double scale)
+                      const OptTensor& mask, double scale)
         : query(upcast(q)), key1(upcast(k1)), value1(upcast(v1)), key2(upcast(k2)), value2(upcast(v2)) {
         at::Tensor scores = products(query, key1, key2) * scale;
         if (mask) scores = scores.masked_fill(mask->to(at::kBool), -std::numeric_limits<double>::infinity());

@@ -4,15 +4,9 @@
 #include <numeric>
 
 #include "engine/aten/collective_matmul/collective_matmul.h"
-#include "engine/aten/quantization/packed_integers.h"
 
 namespace torch_aclnn::host::aten {
 
-inline void require_rows_for_ranks(const RanksGroup& group, const at::Tensor& x1, const OptAxes& axes) {
-    require_axes(axes, {-2, -1});
-    if (x1.dim() != 2 || x1.size(0) % group->size() != 0)
-        refuse("x1", c10::str("2 dimensions, and rows for ", group->size(), " ranks"), shape_text(x1.sizes()));
-}
 // {tokens, features} becomes {tokens / ranks, ranks features}: each rank's part of the tokens, with the features of all.
 inline at::Tensor features_of_ranks(const RanksGroup& group, const at::Tensor& x1) {
     const int64_t ranks = group->size(), tokens = x1.size(0) / ranks;
@@ -61,20 +55,18 @@ inline void require_counts_of_all(const RanksGroup& group, at::IntArrayRef sent,
 }
 
 struct SharedProduct {
-    const std::optional<at::Tensor>&x, &weight, &y;
+    const OptTensor &x, &weight, &y;
     bool transpose;
 };
 inline void require_shared(const SharedProduct& shared) {
     if (given(shared.x) != given(shared.weight))
         refuse_null(given(shared.x) ? "mmWeight" : "mmX", "a tensor, as the other factor is given");
     if (!given(shared.x)) return;
-    if (shared.x->dim() != 2) refuse("mmX", "2 dimensions", shape_text(shared.x->sizes()));
-    const int64_t inner = shared.weight->dim() == 2 ? shared.weight->size(shared.transpose ? 1 : 0) : -1;
-    if (inner != shared.x->size(1))
-        refuse("mmWeight", c10::str("2 dimensions, of which one is ", shared.x->size(1)), shape_text(shared.weight->sizes()));
+    require_expected("mmX", *shared.x, rank(2));
+    require_expected("mmWeight", *shared.weight, factor_of(shared.x->size(1), shared.transpose));
     if (!given(shared.y)) refuse_null("mmY", "a tensor, as there is mmX");
 }
-inline IfWanted shared_shape(const SharedProduct& shared) {
+inline IfWanted<> shared_shape(const SharedProduct& shared) {
     if (!given(shared.x)) return if_wanted(false, one_value());
     return if_wanted(true, shape({shared.x->size(0), shared.weight->size(shared.transpose ? 0 : 1)}));
 }
@@ -82,10 +74,9 @@ template <class Arguments>
 void prepare_experts(OperationKind kind, const Arguments& a, const at::Tensor& x, const at::Tensor& weight) {
     require_not_given({{"sendCountsTensor", a.sendCountsTensor}, {"recvCountsTensor", a.recvCountsTensor}});
     const int64_t ranks = a.group->size();
-    if (a.epWorldSize != ranks) refuse("epWorldSize", c10::str(ranks, ", the ranks of group"), std::to_string(a.epWorldSize));
-    if (x.dim() != 2) refuse("gmmX", "2 dimensions", shape_text(x.sizes()));
-    if (weight.dim() != 3 || weight.size(a.transGmmWeight ? 2 : 1) != x.size(1))
-        refuse("gmmWeight", c10::str("3 dimensions, of which one is ", x.size(1)), shape_text(weight.sizes()));
+    require_ranks("epWorldSize", a.epWorldSize, *a.group);
+    require_expected("gmmX", x, rank(2));
+    require_expected("gmmWeight", weight, a.transGmmWeight ? shape({kAny, kAny, x.size(1)}) : shape({kAny, x.size(1), kAny}));
     const int64_t wanted = weight.size(0) * ranks;
     for (const auto& [name, counts] : {std::pair{"sendCounts", a.sendCounts}, std::pair{"recvCounts", a.recvCounts}}) {
         require_count(name, counts.size(), wanted, wanted, wanted);

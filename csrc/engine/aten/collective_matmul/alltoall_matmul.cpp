@@ -4,31 +4,11 @@
 #include "engine/aten/adapter/adapter.h"
 #include "engine/aten/collective_matmul/alltoall.h"
 #include "engine/aten/numerics/results.h"
-#include "engine/aten/quantization/packed_integers.h"
 #include "vocabulary/collective_matmul/alltoall_matmul_calls.h"
 
 using namespace torch_aclnn::host::aten;
 
 namespace {
-
-using torch_aclnn::host::OperationKind;
-using torch_aclnn::host::refuse;
-using torch_aclnn::host::refuse_null;
-using OptTensor = std::optional<at::Tensor>;
-
-void prepare_gathered_features(const call::AlltoAllMatmul& a) {
-    require_rows_for_ranks(a.group, a.x1, a.alltoAllAxes);
-    require_factors(a.x1, turned_weight(a.x2, a.transposeX2), a.bias, a.group->size());
-    a.group->set_record(OperationKind::all_to_all_matmul, a.x1, -1);
-}
-void prepare_scattered_columns(const call::AlltoAllMatmul& a) {
-    const at::Tensor x2 = turned_weight(a.x2, a.transposeX2);
-    require_axes(a.alltoAllAxes, {-1, -2});
-    require_factors(a.x1, x2, a.bias);
-    if (a.x1.dim() != 2) refuse("x1", "2 dimensions", shape_text(a.x1.sizes()));
-    if (x2.size(1) % a.group->size() != 0) refuse("x2", c10::str("columns for ", a.group->size(), " ranks"), shape_text(x2.sizes()));
-    a.group->set_record(OperationKind::matmul_all_to_all, a.x1, -1);
-}
 
 SharedProduct shared_product(const call::AlltoAllvGroupedMatMul& a) {
     return {a.mmX, a.mmWeight, a.mmY, a.transMmWeight};

@@ -7,26 +7,20 @@
 #include <optional>
 
 #include "engine/aten/adapter/attributes.h"
+#include "engine/aten/adapter/collective.h"
 #include "engine/aten/adapter/expected.h"
-#include "engine/aten/collective_matmul/collective.h"
 #include "engine/aten/numerics/results.h"
 
 namespace torch_aclnn::host::aten {
 
-using RanksGroup = std::shared_ptr<Collective>;
-
-inline at::Tensor product(const at::Tensor& x1, const at::Tensor& x2, const std::optional<at::Tensor>& bias) {
+inline at::Tensor product(const at::Tensor& x1, const at::Tensor& x2, const OptTensor& bias) {
     const at::Tensor result = at::matmul(upcast(x1), upcast(x2));
     return bias && bias->numel() > 0 ? result + upcast(*bias) : result;
 }
 
-// The left factor is x1, or x1 of several ranks side by side.
-inline void require_factors(const at::Tensor& x1, const at::Tensor& x2, const std::optional<at::Tensor>& bias, int64_t ranks = 1) {
-    if (x1.dim() < 2) refuse("x1", "at least 2 dimensions", shape_text(x1.sizes()));
-    if (x2.dim() != 2 || x2.size(0) != x1.size(-1) * ranks)
-        refuse("x2", c10::str("2 dimensions, and ", x1.size(-1) * ranks, " rows like the columns of x1"), shape_text(x2.sizes()));
-    if (bias && bias->numel() > 0 && bias->sizes() != at::IntArrayRef{x2.size(1)})
-        refuse("bias", c10::str("shape [", x2.size(1), "]"), shape_text(bias->sizes()));
+// The right factor of a product with so many columns of the left one.
+inline Expected factor_of(int64_t columns, bool transpose) {
+    return transpose ? shape({kAny, columns}) : shape({columns, kAny});
 }
 
 // A result has the columns of x2 and so many rows, or the leading dimensions of x1.
@@ -63,14 +57,5 @@ inline at::Tensor columns_of_rank(const RanksGroup& group, const at::Tensor& y) 
     const std::vector<int64_t> parts = equal_parts(group, tokens);
     return group->all_to_all(y.view({tokens, ranks, -1}).permute({1, 0, 2}).reshape({ranks * tokens, -1}), parts, parts);
 }
-
-namespace kind {
-struct NotTransposed : Bool {
-    static bool read(const char* name, bool transposed) {
-        if (transposed) refuse(name, "false, the only value that the documents allow", "true");
-        return transposed;
-    }
-};
-}  // namespace kind
 
 }  // namespace torch_aclnn::host::aten

@@ -12,18 +12,13 @@ using namespace torch_aclnn::host::aten;
 
 namespace {
 
-using torch_aclnn::host::OperationKind;
-using torch_aclnn::host::refuse;
-
 struct ScaledNumbers {
     const PackableTensor &x, &scales;
 
     bool has_pairs() const { return scales.sizes().size() == x.sizes().size() + 1; }
-    void require() const {
+    Expected sizes_of_scales() const {
         const std::vector<int64_t> sizes = x.sizes();
-        if (sizes.size() != 2 && sizes.size() != 3) refuse("x", "2 or 3 dimensions", shape_text(at::IntArrayRef(sizes)));
-        const Expected each = has_pairs() ? mx_scales(sizes, -1) : with_size(sizes, -1, (sizes.back() + 127) / 128);
-        require_expected("scales", scales.placeholder(), at::IntArrayRef(each.sizes));
+        return has_pairs() ? mx_scales(sizes, -1) : with_size(sizes, -1, (sizes.back() + 127) / 128);
     }
     int64_t rows() const { return c10::multiply_integers(x.sizes()) / std::max<int64_t>(x.sizes().back(), 1); }
     at::Tensor values() const {
@@ -33,13 +28,9 @@ struct ScaledNumbers {
     }
 };
 
-void prepare(const RanksGroup& group, const ScaledNumbers& numbers, OperationKind kind, const at::Tensor& output) {
-    numbers.require();
-    group->set_record(kind, output, HCCL_REDUCE_SUM);
-}
 // Below each other, the rows of this rank.
 Expected rows_of_rank(const RanksGroup& group, const ScaledNumbers& numbers) {
-    if (numbers.rows() % group->size() != 0) refuse("x", c10::str("rows for ", group->size(), " ranks"), std::to_string(numbers.rows()));
+    require_parts("x", numbers.rows(), *group);
     return shape({numbers.rows() / group->size(), numbers.x.sizes().back()});
 }
 

@@ -19,10 +19,6 @@ using namespace torch_aclnn::host::aten;
 
 namespace {
 
-using torch_aclnn::host::OperationKind;
-using torch_aclnn::host::refuse;
-using torch_aclnn::host::refuse_null;
-using OptTensor = std::optional<at::Tensor>;
 using OptPackable = std::optional<PackableTensor>;
 
 bool has_eight_bits(const PackableTensor& x) {
@@ -30,13 +26,10 @@ bool has_eight_bits(const PackableTensor& x) {
 }
 
 void check(const call::AlltoAllQuantMatmul& a) {
-    require_rows_for_ranks(a.group, a.x1, a.alltoAllAxes);
-    if (!has_eight_bits(a.x2)) refuse("x2", "FLOAT8_E4M3FN or FLOAT8_E5M2", torch_aclnn::host::to_string(a.x2.float_type()));
-    const std::vector<int64_t> sizes = exchanged(a.x2.sizes(), a.transposeX2);
-    const int64_t features = a.x1.size(1) * a.group->size();
-    if (sizes.size() != 2 || sizes[0] != features)
-        refuse("x2", c10::str("2 dimensions, and ", features, " rows like the columns of x1 of all ranks"),
-               shape_text(at::IntArrayRef(sizes)));
+    require_axes(a.alltoAllAxes, {-2, -1});
+    require_parts("x1", a.x1.size(0), *a.group);
+    if (!has_eight_bits(a.x2)) refuse("x2", "FLOAT8_E4M3FN or FLOAT8_E5M2", to_string(a.x2.float_type()));
+    require_expected("x2", a.x2, factor_of(a.x1.size(1) * a.group->size(), a.transposeX2));
     a.group->set_record(OperationKind::all_to_all_matmul, a.x1, -1);
     require_not_given({{"x1Scale", a.x1Scale}, {"commScale", a.commScale}, {"x1Offset", a.x1Offset}, {"x2Offset", a.x2Offset}});
 }
@@ -59,9 +52,7 @@ struct FewBitFactors {
         const bool one = mode == kOneScale;
         for (const auto& [name, tensor] : {std::pair<const char*, const PackableTensor&>{x_name, x}, {weight_name, weight}}) {
             const bool right = one ? tensor.float_type() == ACL_HIFLOAT8 : has_eight_bits(tensor) || tensor.float_type() == ACL_FLOAT4_E2M1;
-            if (!right)
-                refuse(name, one ? "HIFLOAT8" : "FLOAT8_E4M3FN, FLOAT8_E5M2 or FLOAT4_E2M1",
-                       torch_aclnn::host::to_string(tensor.float_type()));
+            if (!right) refuse(name, one ? "HIFLOAT8" : "FLOAT8_E4M3FN, FLOAT8_E5M2 or FLOAT4_E2M1", to_string(tensor.float_type()));
         }
         if (x.tensor().size(0) != x.sizes()[0]) refuse(x_name, "four-bit numbers that lie along rows", "along columns");
         require_factors(x_name, x.sizes(), weight_name, weight.sizes());
@@ -120,23 +111,20 @@ struct FewBitExperts {
         require_between("mmXQuantMode", a.mmXQuantMode, least, most);
         require_between("mmWeightQuantMode", a.mmWeightQuantMode, least, most);
         if (has_shared()) shared().require();
+        if (!a.permuteOutFlag || !a.permuteOut) return;
+        const at::Tensor& place = a.permuteOut->tensor();
+        if (a.permuteOut->float_type() != a.gmmX.float_type() || place.dim() != 2 || place.size(1) != a.gmmX.tensor().size(1))
+            refuse("permuteOut", c10::str("rows of ", to_string(a.gmmX.float_type()), ", as gmmX has"),
+                   to_string(a.permuteOut->float_type()) + ", " + shape_text(place.sizes()));
     }
     Expected result() const { return shape({total(a.recvCounts), a.gmmWeight.sizes().back()}); }
-    IfWanted shared_result() const { return shared_shape({placeholder_of(a.mmX), placeholder_of(a.mmWeight), a.mmY, false}); }
+    IfWanted<> shared_result() const { return shared_shape({placeholder_of(a.mmX), placeholder_of(a.mmWeight), a.mmY, false}); }
     void write_shared() const {
         if (!has_shared()) return;
         const FewBitFactors of = shared();
         write(a.mmY, of.product(of.x.values(), of.weight.values(), of.x_scale.values(), of.weight_scale.values()));
     }
 };
-// Of the rows' own codes.
-void require_codes_of(const PackableTensor& x, const OptPackable& out) {
-    if (!out) return;
-    const at::Tensor &codes = x.tensor(), &place = out->tensor();
-    if (out->float_type() != x.float_type() || place.dim() != 2 || place.size(1) != codes.size(1))
-        refuse("permuteOut", c10::str("rows of ", torch_aclnn::host::to_string(x.float_type()), ", as gmmX has"),
-               torch_aclnn::host::to_string(out->float_type()) + ", " + shape_text(place.sizes()));
-}
 
 }  // namespace
 

@@ -13,11 +13,6 @@ using namespace torch_aclnn::host::aten;
 
 namespace {
 
-using torch_aclnn::host::OperationKind;
-using torch_aclnn::host::refuse;
-using torch_aclnn::host::refuse_null;
-using OptTensor = std::optional<at::Tensor>;
-
 // (x1 x2 + bias) columns rows, where a bias of integers comes before the scales and another one behind.
 struct ProductScales {
     OptTensor of_columns, of_rows;
@@ -49,15 +44,13 @@ void require_scales(const at::Tensor& x1, const at::Tensor& x2, const char* colu
         return require_not_given(rows_name, rows);
     }
     if (!given(columns)) refuse_null(columns_name, "a tensor, as x1 has integers");
-    if (columns->numel() != 1 && columns->numel() != x2.size(1))
-        refuse(columns_name, c10::str("1 value, or ", x2.size(1), " as x2 has columns"), shape_text(columns->sizes()));
-    if (given(rows) && rows->numel() != rows_of(x1))
-        refuse(rows_name, c10::str(rows_of(x1), " values, as x1 has rows: the engine has no groups"), shape_text(rows->sizes()));
+    require_one_or(size_of(x2, -1), {{columns_name, columns->numel()}});
+    if (given(rows)) require_expected(rows_name, *rows, elements(rows_of(x1)));
 }
 
 template <class Arguments>
 void prepare_quantised_sum(const Arguments& a, const OptTensor& rows, const at::Tensor& output) {
-    require_factors(a.x1, a.x2, a.bias);
+    require_same_type("x2", a.x2, "x1", a.x1);
     require_scales(a.x1, a.x2, "dequantScale", a.dequantScale, "pertokenScale", rows);
     a.group->set_record(OperationKind::matmul_all_reduce, output, HCCL_REDUCE_SUM);
 }
@@ -78,10 +71,9 @@ template <class Arguments>
 void prepare_weight_sum(const Arguments& a, const at::Tensor& output) {
     const at::Tensor &x2 = a.x2, &scale = a.antiquantScale;
     const int64_t group_size = a.antiquantGroupSize;
-    require_factors(a.x1, x2, a.bias);
+    require_rank("x2", x2.sizes(), rank(2));
     if (group_size > 0) require_expected("antiquantScale", scale, shape({(x2.size(0) + group_size - 1) / group_size, x2.size(1)}));
-    if (group_size == 0 && scale.numel() != 1 && scale.numel() != x2.size(1))
-        refuse("antiquantScale", c10::str("1 value, or ", x2.size(1), " as x2 has columns"), shape_text(scale.sizes()));
+    if (group_size == 0) require_one_or(x2.size(1), {{"antiquantScale", scale.numel()}});
     a.group->set_record(OperationKind::matmul_all_reduce, output, HCCL_REDUCE_SUM);
 }
 
@@ -102,24 +94,7 @@ void write_sum_and_normal(const SumAndNormal& a, const at::Tensor& product) {
     write(a.normOut, rms_normal(sum, a.gamma, a.epsilon).normal * upcast(a.gamma));
     write(sum_of(a), sum);
 }
-void prepare_plain_sum(const SumAndNormal& a) {
-    require_factors(a.x1, a.x2, a.bias);
-    a.group->set_record(OperationKind::matmul_all_reduce, sum_of(a), HCCL_REDUCE_SUM);
-}
 
-void prepare_scattered(const call::MatmulReduceScatterV2& a) {
-    require_factors(a.x1, a.x2, a.bias);
-    require_scales(a.x1, a.x2, "x2Scale", a.x2Scale, "x1Scale", a.x1Scale);
-    if (a.x1.dim() != 2 || a.x1.size(0) % a.group->size() != 0)
-        refuse("x1", c10::str("2 dimensions, and rows for ", a.group->size(), " ranks"), shape_text(a.x1.sizes()));
-    a.group->set_record(OperationKind::matmul_reduce_scatter, a.output, HCCL_REDUCE_SUM);
-}
-void prepare_gathered(const call::MatmulReduceScatterV2& a) {
-    require_factors(a.x1, a.x2, a.bias);
-    if (a.x1.dim() != 2) refuse("x1", "2 dimensions", shape_text(a.x1.sizes()));
-    require_scales(a.x1, a.x2, "x2Scale", a.x2Scale, "x1Scale", a.x1Scale);
-    a.group->set_record(OperationKind::all_gather_matmul, a.x1, -1);
-}
 at::Tensor any_product(const at::Tensor& x1, const at::Tensor& x2, const OptTensor& bias, const ProductScales& by) {
     return x1.scalar_type() == at::kChar ? scaled_product(x1, x2, bias, by).to(at::kFloat) : product(x1, x2, bias);
 }
@@ -127,10 +102,9 @@ at::Tensor any_product(const at::Tensor& x1, const at::Tensor& x2, const OptTens
 void check(const call::QuantMatmulAlltoAll& a) {
     const at::Tensor x2 = turned_weight(a.x2, a.transposeX2);
     require_axes(a.alltoAllAxes, {-1, -2});
-    require_factors(a.x1, x2, a.bias);
+    require_same_type("x2", x2, "x1", a.x1);
     require_scales(a.x1, x2, "x2Scale", a.x2Scale, "x1Scale", a.x1Scale);
-    if (a.x1.dim() != 2) refuse("x1", "2 dimensions", shape_text(a.x1.sizes()));
-    if (x2.size(1) % a.group->size() != 0) refuse("x2", c10::str("columns for ", a.group->size(), " ranks"), shape_text(x2.sizes()));
+    require_parts("x2", x2.size(-1), *a.group);
     a.group->set_record(OperationKind::matmul_all_to_all, a.x1, -1);
     require_not_given({{"commScale", a.commScale}, {"x1Offset", a.x1Offset}, {"x2Offset", a.x2Offset}});
 }

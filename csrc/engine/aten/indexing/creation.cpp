@@ -11,29 +11,29 @@
 using namespace torch_aclnn::host::aten;
 
 // A diagonal through more than two dimensions needs them to be alike.
-static void require_cube(const at::Tensor& self) {
-    const at::IntArrayRef sizes = self.sizes();
+static void check(const call::InplaceFillDiagonal& a) {
+    const at::IntArrayRef sizes = a.selfRef.sizes();
     if (sizes.size() > 2 && std::any_of(sizes.begin(), sizes.end(), [&](int64_t size) { return size != sizes[0]; }))
-        torch_aclnn::host::refuse("selfRef", "2 dimensions, or more of the same size", shape_text(sizes));
+        refuse("selfRef", "2 dimensions, or more of the same size", shape_text(sizes));
 }
 
 // Steps that lead from the start to the end.
 static void require_progress(const at::Scalar& start, const at::Scalar& end, const at::Scalar& step) {
     const double by = step.toDouble(), distance = end.toDouble() - start.toDouble();
     if (!(by > 0 || by < 0) || (by > 0 && distance < 0) || (by < 0 && distance > 0))
-        torch_aclnn::host::refuse("step", c10::str("a number that leads from start, ", start, ", to end, ", end), c10::str(step));
+        refuse("step", c10::str("a number that leads from start, ", start, ", to end, ", end), c10::str(step));
 }
 
 // Scalar takes 2^63 for a number of int64_t, as the largest one is rounded to it.
 static int64_t integer(const char* name, const at::Scalar& number) {
     if (number.isFloatingPoint() && !(std::abs(number.toDouble()) < 0x1p63))
-        torch_aclnn::host::refuse(name, "a real number that fits into INT64", c10::str(number));
+        refuse(name, "a real number that fits into INT64", c10::str(number));
     return number.toLong();
 }
 // How many steps lead from the start to the end, up to it or beyond it, as torch_npu counts them for the output.
 static double steps_of_integers(const at::Scalar& start, const at::Scalar& end, const at::Scalar& step, bool beyond) {
     const int64_t from = integer("start", start), to = integer("end", end), by = integer("step", step);
-    if (by == 0) torch_aclnn::host::refuse("step", "a number other than 0 for an output of integers", c10::str(step));
+    if (by == 0) refuse("step", "a number other than 0 for an output of integers", c10::str(step));
     const auto difference = [&](uint64_t minuend, uint64_t subtrahend) { return by > 0 ? minuend - subtrahend : subtrahend - minuend; };
     const uint64_t distance = difference(to, from), size = difference(by, 0);
     return static_cast<double>(distance / size + (beyond && distance % size != 0));
@@ -43,7 +43,7 @@ static double steps_of_fractions(const at::Scalar& start, const at::Scalar& end,
     return beyond ? std::ceil(steps) : std::floor(steps);
 }
 static Elements counted(double steps, const at::Scalar& end) {
-    if (!(steps >= 0 && steps < 0x1p53)) torch_aclnn::host::refuse("end", "a number of steps that can be counted", c10::str(end));
+    if (!(steps >= 0 && steps < 0x1p53)) refuse("end", "a number of steps that can be counted", c10::str(end));
     return elements(static_cast<int64_t>(steps));
 }
 static Elements steps_before(const at::Scalar& start, const at::Scalar& end, const at::Scalar& step, at::ScalarType type) {

@@ -12,7 +12,7 @@
 namespace torch_aclnn::host::aten {
 namespace {
 
-using IndexList = c10::List<std::optional<at::Tensor>>;
+using IndexList = c10::List<OptTensor>;
 
 // The list as ATen has it. The caller says ":" with an empty tensor of self's dtype, which for an integer self looks like an index that
 // selects nothing. But indices have one common shape: next to an index that selects something, an empty tensor can only mean ":"; and an
@@ -55,7 +55,7 @@ Expected indexed(const at::Tensor& self, at::TensorList indices) {
 }
 // How much a mask selects depends on its values, which the body finds. Where nothing is selected, what is empty does not say which of the
 // tensors are indices, and nothing is written.
-IfWanted indexed_unless_masked(const at::Tensor& self, at::TensorList indices, const at::Tensor& out) {
+IfWanted<> indexed_unless_masked(const at::Tensor& self, at::TensorList indices, const at::Tensor& out) {
     if (indices.size() > static_cast<size_t>(self.dim()))
         refuse("indices", c10::str("at most ", self.dim(), " tensors, as self has dimensions"), std::to_string(indices.size()));
     const auto is_empty = [](const at::Tensor& tensor) { return tensor.numel() == 0; };
@@ -90,7 +90,7 @@ void put_at_positions(at::Tensor& target, const at::Tensor& indices, const at::T
 }
 // What is put broadcasts to what is selected, as far as that is known; ones in front do not count.
 BroadcastsTo put(const at::Tensor& self, at::TensorList indices, const at::Tensor& values) {
-    const IfWanted place = indexed_unless_masked(self, indices, values);
+    const IfWanted<> place = indexed_unless_masked(self, indices, values);
     BroadcastsTo expected = broadcasts_to(place.wanted ? place.expected : shaped_like(values));
     while (static_cast<int64_t>(expected.sizes.size()) < values.dim()) expected.sizes.insert(expected.sizes.begin(), 1);
     return expected;
@@ -143,10 +143,6 @@ int64_t bags(const at::Tensor& offsets, bool include_last) {
 Expected bagged(const at::Tensor& weight, const at::Tensor& offsets, bool include_last) {
     if (weight.dim() != 2) refuse("weight", "2 dimensions", shape_text(weight.sizes()));
     return {at::DimVector{bags(offsets, include_last), weight.size(1)}, weight.scalar_type()};
-}
-void require_rising(const char* name, const at::Tensor& values) {
-    if (values.numel() > 1 && values.diff().lt(0).any().item<bool>())
-        refuse(ACL_ERROR_RT_AICORE_EXCEPTION, name, "values that do not fall", "others");
 }
 
 // As many rows as there are different indices.
@@ -231,8 +227,7 @@ static void compute(const call::InplacePut& a) {
 static void require_positions(at::IntArrayRef index, int64_t dim, const at::Tensor& self) {
     const int64_t size = size_of(self, dim);
     for (const int64_t position : index)
-        if (position < -size || position >= size)
-            torch_aclnn::host::refuse("index", c10::str("positions in ", -size, "..", size - 1), c10::str(position));
+        if (position < -size || position >= size) refuse("index", c10::str("positions in ", -size, "..", size - 1), c10::str(position));
 }
 static void fill_positions(at::Tensor& filled, int64_t dim, at::IntArrayRef index, const at::Scalar& value) {
     filled.index_fill_(dim, at::tensor(index, at::kLong), value);
@@ -258,7 +253,8 @@ static void compute(const call::EmbeddingBag& a) {
     const at::Tensor ids = a.indices.to(at::kLong).contiguous(), starts = a.offsets.to(at::kLong).contiguous();
     require_indices("indices", ids, a.weight.size(0));
     require_indices("offsets", starts, ids.numel() + 1);
-    require_rising("offsets", starts);
+    if (starts.numel() > 1 && starts.diff().lt(0).any().item<bool>())
+        refuse(ACL_ERROR_RT_AICORE_EXCEPTION, "offsets", "values that do not fall", "others");
     const auto [bags, unused_bag, unused_size, positions] = at::_embedding_bag(
         dense(a.weight), ids, starts, a.scaleGradByFreq, a.mode, a.sparse, dense(a.perSampleWeights), a.includeLastOffset, a.paddingIdx);
     const at::Tensor bag = at::searchsorted(starts.narrow(0, 0, a.bagSize.numel()), at::arange(ids.numel()), false, true) - 1;

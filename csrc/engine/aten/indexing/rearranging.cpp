@@ -12,8 +12,6 @@ using namespace torch_aclnn::host::aten;
 
 namespace {
 
-using torch_aclnn::host::refuse;
-
 // Each tensor is cut into as many pieces along the dimension, the last ones filled up with zeros, and the flat pieces lie side by side.
 Expected side_by_side(at::TensorList tensors, int64_t dim, int64_t chunks) {
     if (tensors.empty()) refuse("tensors", "at least one tensor", "none");

@@ -23,8 +23,6 @@ using Sections = PlainKind<uint64_t>;
 
 namespace {
 
-using torch_aclnn::host::refuse;
-
 // The data type that the tensors' promote to; none if ATen has no rule for them.
 std::optional<at::ScalarType> promoted(at::TensorList tensors) {
     at::ScalarType type = tensors[0].scalar_type();
@@ -221,15 +219,6 @@ Expected repeated(const at::Tensor& self, at::IntArrayRef repeats) {
     return expected;
 }
 
-// Without dimensions, the input counts as flat and there is one shift.
-void require_shifts(at::IntArrayRef shifts, at::IntArrayRef dims, const at::Tensor& self) {
-    if (dims.empty())
-        require_as_many({{"shifts", shifts}}, {"a flat tensor", int64_t{1}});
-    else
-        require_as_many({{"shifts", shifts}}, {"dims", dims});
-    for (const int64_t dim : dims) require_dim("dims", dim, self.dim());
-}
-
 Expected matrices(const char* name, const at::Tensor& tensor) {
     if (tensor.dim() < 2) refuse(name, "at least 2 dimensions", shape_text(tensor.sizes()));
     return like(tensor);
@@ -250,8 +239,7 @@ const at::Tensor& checked_repeats(const at::Tensor& repeats, int64_t elements, i
     require_range("repeats", repeats, 0, copies + 1);
     const at::Tensor sum = repeats.sum();
     const int64_t found = sum.item<int64_t>() * (repeats.numel() == 1 ? elements : 1);
-    if (found != copies)
-        torch_aclnn::host::refuse(ACL_ERROR_RT_AICORE_EXCEPTION, "repeats", c10::str("values with the sum ", copies), c10::str(found));
+    if (found != copies) refuse(ACL_ERROR_RT_AICORE_EXCEPTION, "repeats", c10::str("values with the sum ", copies), c10::str(found));
     return repeats;
 }
 // With one number for all elements, their count follows from nothing else.
@@ -263,6 +251,11 @@ Expected repeat_interleaved_gradient(const at::Tensor& grad, const at::Tensor& r
 }  // namespace
 
 // ATen divides by the stride that a dimension of one element happens to have.
+// Without dimensions, the input counts as flat and there is one shift.
+static void check(const call::Roll& a) {
+    require_as_many({{"shifts", a.shifts}}, a.dims.empty() ? NamedCount("a flat tensor", 1) : NamedCount("dims", a.dims));
+    for (const int64_t dim : a.dims) require_dim("dims", dim, a.self.dim());
+}
 static void compute(const call::Cat& a) {
     at::Tensor result = a.out.is_contiguous() ? a.out.as_strided(a.out.sizes(), c10::contiguous_strides(a.out.sizes())) : a.out;
     at::cat_out(result, a.tensors, a.dim);

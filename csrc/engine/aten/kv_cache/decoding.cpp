@@ -10,8 +10,6 @@ using namespace torch_aclnn::host::aten;
 
 namespace {
 
-using torch_aclnn::host::refuse;
-
 // As vLLM's advance_step: each request's next token, its position, the length up to it, and its slot in the blocks of the request.
 struct Step {
     at::Tensor &tokens, &positions, &lengths, &slots;

@@ -11,8 +11,6 @@ using namespace torch_aclnn::host::aten;
 
 namespace {
 
-using torch_aclnn::host::refuse;
-
 // The cache as {blocks, positions, ...}. As NZ it is {blocks, features / c, positions, c}, with c features together.
 at::Tensor by_position(const at::Tensor& cache, std::string_view mode) {
     return mode == "PA_NZ" ? cache.transpose(1, 2) : cache;
@@ -30,19 +28,14 @@ void store(const char* name, const at::Tensor& cache, const at::Tensor& slots, c
                      rows.index_select(0, kept).reshape(sizes).to(cache.scalar_type()));
 }
 
-void require_cache(const char* name, const at::Tensor& cache, const char* rows_name, const at::Tensor& rows, const at::Tensor& slots,
-                   std::string_view mode) {
-    if (rows.dim() != 3) refuse(rows_name, "3 dimensions: tokens, heads, features", shape_text(rows.sizes()));
-    if (cache.dim() != 4) refuse(name, "4 dimensions", shape_text(cache.sizes()));
-    if (slots.numel() != rows.size(0)) refuse("slotMapping", c10::str(rows.size(0), " slots"), shape_text(slots.sizes()));
+void require_cache(const char* name, const at::Tensor& cache, const char* rows_name, const at::Tensor& rows, std::string_view mode) {
     const int64_t features = mode == "PA_NZ" ? cache.size(1) * cache.size(3) : cache.size(2) * cache.size(3);
     if (features != rows.size(1) * rows.size(2))
         refuse(name, c10::str("rows of ", rows.size(1) * rows.size(2), " features, as ", rows_name, " has"), shape_text(cache.sizes()));
 }
 
 // The rows of sequences, one below the other. Where a table names no block, they are zeros.
-void load(const at::Tensor& cache, const at::Tensor& tables, const at::Tensor& lengths, const std::optional<at::Tensor>& offsets,
-          at::Tensor& out) {
+void load(const at::Tensor& cache, const at::Tensor& tables, const at::Tensor& lengths, const OptTensor& offsets, at::Tensor& out) {
     const int64_t positions = cache.size(1), blocks = cache.size(0);
     const at::Tensor counts = lengths.to(at::kLong), starts = given(offsets) ? offsets->to(at::kLong) : at::zeros_like(counts);
     int64_t first = 0;
@@ -76,16 +69,9 @@ Elements loaded(const char* name, const at::Tensor& out, const at::Tensor& cache
     return as_many_as(out);
 }
 
-void require_tables(const at::Tensor& tables, const at::Tensor& lengths, bool cumulative) {
-    if (tables.dim() != 2) refuse("blockTables", "2 dimensions", shape_text(tables.sizes()));
-    if (tables.size(1) == 0) refuse("blockTables", "at least one block for each sequence", shape_text(tables.sizes()));
-    if (lengths.numel() != tables.size(0) + (cumulative ? 1 : 0))
-        refuse("seqLens", c10::str(tables.size(0) + (cumulative ? 1 : 0), " values"), shape_text(lengths.sizes()));
-}
-
 // Rows of features as a latent cache has them: the features' layout, and their 8-bit form where there is a scale.
-void store_latent(const at::Tensor& cache, std::string_view mode, const at::Tensor& slots, const at::Tensor& rows,
-                  const std::optional<at::Tensor>& scale, const std::optional<at::Tensor>& offset) {
+void store_latent(const at::Tensor& cache, std::string_view mode, const at::Tensor& slots, const at::Tensor& rows, const OptTensor& scale,
+                  const OptTensor& offset) {
     at::Tensor numbers = rows;
     if (given(scale)) {
         numbers = to_double(rows) * to_double(*scale);
@@ -108,16 +94,6 @@ at::Tensor latent_slots(const at::Tensor& index, std::string_view mode, int64_t 
     if (mode.find("BLK") == std::string_view::npos) return index;
     const at::Tensor pages = index.to(at::kLong).view({batch, -1}).index_select(1, numbers.floor_divide(positions));
     return at::where(pages.lt(0), pages, pages.floor_divide(positions) * positions + numbers.remainder(positions));
-}
-
-void require_latent(const at::Tensor& kv, const at::Tensor& gamma, const at::Tensor& k_cache, const at::Tensor& ckv_cache) {
-    if (kv.dim() != 4 || kv.size(1) != 1) refuse("kv", "the shape {batch, 1, tokens, features}", shape_text(kv.sizes()));
-    for (const at::Tensor& cache : {k_cache, ckv_cache})
-        if (cache.dim() != 4) refuse("kCacheRef", "4 dimensions, as ckvCacheRef", shape_text(cache.sizes()));
-    if (gamma.dim() != 1 || gamma.size(0) != ckv_cache.size(3))
-        refuse("gamma", c10::str(ckv_cache.size(3), " values, as ckvCacheRef has features"), shape_text(gamma.sizes()));
-    if (kv.size(3) != gamma.size(0) + k_cache.size(3) || k_cache.size(3) % 2 != 0)
-        refuse("kv", c10::str(gamma.size(0), " features and an even number for kCacheRef's"), shape_text(kv.sizes()));
 }
 
 // By sequence and position in it, or by block and position in that, for one head.
@@ -147,12 +123,12 @@ at::Tensor rotated(const at::Tensor& x, const at::Tensor& cos, const at::Tensor&
 }
 
 struct LatentScales {
-    const std::optional<at::Tensor>&rope, &latent, &rope_offset, &latent_offset;
+    const OptTensor &rope, &latent, &rope_offset, &latent_offset;
 };
 
 void cache_latent(const at::Tensor& kv, const at::Tensor& gamma, const at::Tensor& cos, const at::Tensor& sin, const at::Tensor& index,
                   const at::Tensor& k_cache, const at::Tensor& ckv_cache, const LatentScales& by, double epsilon, std::string_view mode,
-                  const std::optional<at::Tensor>& k_rope, const std::optional<at::Tensor>& c_kv) {
+                  const OptTensor& k_rope, const OptTensor& c_kv) {
     const at::Tensor x = upcast(kv);
     const at::Tensor normal = rms_normal(x.narrow(3, 0, gamma.size(0)), gamma, epsilon).normal * upcast(gamma);
     const at::Tensor turned = rotated(x.narrow(3, gamma.size(0), k_cache.size(3)), cos, sin);
@@ -161,14 +137,6 @@ void cache_latent(const at::Tensor& kv, const at::Tensor& gamma, const at::Tenso
     store_latent(ckv_cache, mode, slots, normal.flatten(0, 2), by.latent, by.latent_offset);
     write(k_rope, turned);
     write(c_kv, normal);
-}
-
-void require_updates(const at::Tensor& data, const at::Tensor& indices, const at::Tensor& updates) {
-    if (updates.dim() != data.dim()) refuse("updates", c10::str(data.dim(), " dimensions, as data has"), shape_text(updates.sizes()));
-    if (indices.dim() != 1 && !(indices.dim() == 2 && indices.size(1) == 2))
-        refuse("indices", "the shape {n} or {n, 2}", shape_text(indices.sizes()));
-    if (data.dim() == 0) refuse("data", "at least 1 dimension", "none");
-    if (indices.size(0) > updates.size(0)) refuse("indices", c10::str("at most ", updates.size(0), " rows"), c10::str(indices.size(0)));
 }
 
 // Parts have the shape of the first one's logarithms, and features behind.
@@ -189,8 +157,8 @@ at::IntArrayRef feature_dims(at::TensorList parts) {
 
 static void check(const call::ScatterPaKvCache& a) {
     require_not_given({{"compressLens", a.compressLens}, {"compressSeqOffsets", a.compressSeqOffsets}, {"seqLens", a.seqLens}});
-    require_cache("keyCacheRef", a.keyCacheRef, "key", a.key, a.slotMapping, a.cacheMode);
-    require_cache("valueCacheRef", a.valueCacheRef, "value", a.value, a.slotMapping, a.cacheMode);
+    require_cache("keyCacheRef", a.keyCacheRef, "key", a.key, a.cacheMode);
+    require_cache("valueCacheRef", a.valueCacheRef, "value", a.value, a.cacheMode);
 }
 static void compute(const call::ScatterPaKvCache& a) {
     store("slotMapping", by_position(a.keyCacheRef, a.cacheMode), a.slotMapping, a.key);
@@ -202,6 +170,12 @@ static void compute(const call::GatherPaKvCache& a) {
     load(by_position(a.valueCache, a.cacheMode), a.blockTables, lengths, a.seqOffset, a.valueRef);
 }
 
+static void check(const call::KvRmsNormRopeCache& a) {
+    require_not_given("v", a.v);
+    require_rank("kCacheRef", a.kCacheRef.sizes(), rank(4));
+    require_rank("ckvCacheRef", a.ckvCacheRef.sizes(), rank(4));
+    require_even({"kCacheRef", a.kCacheRef}, 3);
+}
 static void compute(const call::KvRmsNormRopeCache& a) {
     cache_latent(a.kv, a.gamma, a.cos, a.sin, a.index, a.kCacheRef, a.ckvCacheRef, {a.kRopeScale, a.cKvScale, a.kRopeOffset, a.cKvOffset},
                  a.epsilon, a.cacheMode, a.isOutputKv ? a.kRopeOut : std::nullopt, a.isOutputKv ? a.cKvOut : std::nullopt);

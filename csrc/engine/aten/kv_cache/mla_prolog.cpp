@@ -13,9 +13,6 @@ using namespace torch_aclnn::host::aten;
 
 namespace {
 
-using torch_aclnn::host::refuse;
-using OptTensor = std::optional<at::Tensor>;
-
 // The features in even and in odd places become halves, which turn by the angles.
 at::Tensor turned_pairs(const at::Tensor& x, const at::Tensor& cos, const at::Tensor& sin) {
     const at::Tensor even = x.slice(-1, 0, std::nullopt, 2), odd = x.slice(-1, 1, std::nullopt, 2);
@@ -52,7 +49,7 @@ struct Prolog {
         if (up_key.dim() != 3) refuse("weightUk", "3 dimensions", shape_text(up_key.sizes()));
         if (sin.dim() != x.dim() || rope() % 2 != 0)
             refuse("ropeSin", c10::str(x.dim(), " dimensions, the last even"), shape_text(sin.sizes()));
-        if (indexed() && !slots) torch_aclnn::host::refuse_null("cacheIndex", c10::str("for the cache mode ", mode));
+        if (indexed() && !slots) refuse_null("cacheIndex", c10::str("for the cache mode ", mode));
         if (mode != (x.dim() == 2 ? "TND" : "BSND") && !indexed()) refuse("cacheMode", x.dim() == 2 ? "TND" : "BSND", std::string(mode));
     }
     void store(const at::Tensor& cache, const at::Tensor& rows) const {

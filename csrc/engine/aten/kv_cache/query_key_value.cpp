@@ -16,10 +16,6 @@ using namespace torch_aclnn::host::aten;
 
 namespace {
 
-using torch_aclnn::host::refuse;
-using OptTensor = std::optional<at::Tensor>;
-using torch_aclnn::host::aten::require_range;
-
 // The first half of the features is paired with the second.
 at::Tensor turned(const at::Tensor& x, const at::Tensor& cos, const at::Tensor& sin) {
     const std::vector<at::Tensor> halves = x.chunk(2, -1);
@@ -64,14 +60,6 @@ at::Tensor scaled_into_cache(const at::Tensor& x, const OptTensor& scale, const 
     return eight_bits(given(offset) ? numbers + to_double(*offset) : numbers);
 }
 
-void require_split(const at::Tensor& x, at::IntArrayRef splits, const at::Tensor& cache) {
-    if (x.dim() != 2 && x.dim() != 3) refuse("x", "2 or 3 dimensions", shape_text(x.sizes()));
-    if (cache.dim() != 4) refuse("kCacheRef", "4 dimensions", shape_text(cache.sizes()));
-    const int64_t features = cache.size(3), of_keys = cache.size(2) * features;
-    const bool fits = features > 0 && features % 2 == 0 && splits[0] % features == 0 && splits[1] == of_keys && splits[2] == of_keys;
-    if (!fits || Int128{splits[0]} + splits[1] + splits[2] != x.size(-1))
-        refuse("sizeSplits", c10::str("parts of ", x.size(-1), " with heads of ", features), c10::str(splits));
-}
 Expected heads_of(const at::Tensor& x, int64_t part, const at::Tensor& cache) {
     at::DimVector sizes(x.sizes().slice(0, x.dim() - 1));
     sizes.append({part / cache.size(3), cache.size(3)});
@@ -84,15 +72,6 @@ void put_sequences(const at::Tensor& cache, const at::Tensor& indices, const at:
     const int64_t positions = sequences.size(1);
     require_range("indices", indices, 0, cache.size(1) - positions + 1);
     for (int64_t i = 0; i < batch; i++) cache[i].narrow(0, indices[i].item<int64_t>(), positions).copy_(sequences[i]);
-}
-
-void require_low_rank(const at::Tensor& y, const at::Tensor& weight, const OptTensor& first, int64_t layer, int64_t offset, int64_t count) {
-    if (y.dim() != 2) refuse("y", "2 dimensions", shape_text(y.sizes()));
-    if (weight.dim() != 4) refuse("weightB", "4 dimensions", shape_text(weight.sizes()));
-    if (first && first->dim() != 4) refuse("weightA", "4 dimensions", shape_text(first->sizes()));
-    require_between("layerIdx", layer, 0, weight.size(1) - 1);
-    require_between("yOffset", offset, 0, y.size(1) - std::min(count, y.size(1)));
-    require_between("ySliceSize", count, 0, y.size(1));
 }
 
 }  // namespace
@@ -117,6 +96,14 @@ static void compute(const call::QkvRmsNormRopeCache& a) {
 }
 
 // The engine takes no integers that still have to be scaled.
+static void check(const call::DequantRopeQuantKvcache& a) {
+    require_not_given({{"weightScale", a.weightScale}, {"activationScale", a.activationScale}, {"bias", a.bias}});
+    const at::IntArrayRef splits = a.sizeSplits;
+    const int64_t features = a.kCacheRef.size(3), of_keys = a.kCacheRef.size(2) * features;
+    const bool fits = features > 0 && features % 2 == 0 && splits[0] % features == 0 && splits[1] == of_keys && splits[2] == of_keys;
+    if (!fits || Int128{splits[0]} + splits[1] + splits[2] != a.x.size(-1))
+        refuse("sizeSplits", c10::str("parts of ", a.x.size(-1), " with heads of ", features), c10::str(splits));
+}
 static void compute(const call::DequantRopeQuantKvcache& a) {
     const int64_t features = a.kCacheRef.size(3);
     const std::vector<at::Tensor> parts = upcast(a.x).split_with_sizes(a.sizeSplits, -1);
@@ -137,6 +124,13 @@ static void compute(const call::DequantRopeQuantKvcache& a) {
 }
 
 // Each token's own weights of low rank, added to a part of its features.
+static void check(const call::AddLora& a) {
+    require_rank("weightB", a.weightB.sizes(), rank(4));
+    if (a.weightA) require_rank("weightA", a.weightA->sizes(), rank(4));
+    require_between("layerIdx", a.layerIdx, 0, a.weightB.size(1) - 1);
+    require_between("yOffset", a.yOffset, 0, a.y.size(1) - std::min(a.ySliceSize, a.y.size(1)));
+    require_between("ySliceSize", a.ySliceSize, 0, a.y.size(1));
+}
 static void compute(const call::AddLora& a) {
     require_indices("indices", a.indices, a.weightB.size(0));
     const auto of_tokens = [&](const at::Tensor& weight) {

@@ -10,8 +10,6 @@ using namespace torch_aclnn::host::aten;
 
 namespace {
 
-using torch_aclnn::host::refuse;
-
 // A row of the table has the cosines of half of the rotated features, and their sines. A token has one position, or one for each section of
 // the features: sections one after the other, or taking turns.
 struct RotaryTable {

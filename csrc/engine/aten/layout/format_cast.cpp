@@ -70,7 +70,7 @@ Laid read_laid(const char* name, const aclTensor* handle) {
 }
 
 // 161002 unless both have the same elements.
-void require_same(const Laid& src, const Laid& dst) {
+void check(const Laid& src, const Laid& dst) {
     require_same_shape({"dstTensor", at::empty(dst.sizes(), at::kMeta)}, {"srcTensor", at::empty(src.sizes(), at::kMeta)});
     if (dst.type() != src.type()) refuse("dstTensor", c10::str("the data type of srcTensor, ", src.type()), c10::str(dst.type()));
 }

@@ -14,11 +14,8 @@ using namespace torch_aclnn::host::aten;
 
 namespace {
 
-using torch_aclnn::host::refuse;
-using Opt = std::optional<at::Tensor>;
-
 // What is done with a product: nothing, something by itself, or with another operand.
-at::Tensor fused(at::Tensor product, const Opt& bias, const Opt& x3, std::string_view what) {
+at::Tensor fused(at::Tensor product, const OptTensor& bias, const OptTensor& x3, std::string_view what) {
     if (given(bias)) product = product + upcast(*bias);
     if (what == "relu") return at::relu(product);
     if (what == "gelu_erf") return at::gelu(product);
@@ -26,17 +23,7 @@ at::Tensor fused(at::Tensor product, const Opt& bias, const Opt& x3, std::string
     if (what == "add") return product + upcast(*x3);
     return what == "mul" ? product * upcast(*x3) : product;
 }
-void require_third(const Opt& x3, std::string_view what, const Expected& product) {
-    const bool needed = what == "add" || what == "mul";
-    if (needed && !given(x3)) torch_aclnn::host::refuse_null("x3", "a tensor, as fusedOpType has two operands");
-    if (needed) require_expected("x3", *x3, broadcasts_to(product));
-    if (!needed && given(x3)) refuse("x3", "null, as fusedOpType has one operand", shape_text(x3->sizes()));
-}
 
-// Units of a feed-forward network. Those with a gate take the halves of the features.
-void require_no_gate(std::string_view unit) {
-    if (unit.ends_with("glu")) refuse("activation", "fastgelu, gelu, relu or silu: no page says which half is the gate", std::string(unit));
-}
 at::Tensor unit_of(const at::Tensor& x, std::string_view unit) {
     if (unit == "relu") return at::relu(x);
     if (unit == "silu") return at::silu(x);
@@ -50,9 +37,9 @@ struct FeedForward {
     bool has_experts() const { return a.weight1.sizes().size() == 3; }
     int64_t experts() const { return has_experts() ? a.weight1.sizes()[0] : 0; }
     void require() const {
-        require_no_gate(a.activation);
+        if (a.activation.ends_with("glu"))
+            refuse("activation", "fastgelu, gelu, relu or silu: no page says which half is the gate", std::string(a.activation));
         const std::vector<int64_t> first = a.weight1.sizes(), second = a.weight2.sizes();
-        if (first.size() != 2 && first.size() != 3) refuse("weight1", "2 or 3 dimensions", shape_text(at::IntArrayRef(first)));
         if (second.size() != first.size() || second.front() < experts() || (has_experts() && second[0] != first[0]))
             refuse("weight2", c10::str("as many matrices as weight1, ", at::IntArrayRef(first)), shape_text(at::IntArrayRef(second)));
         require_factors("x", a.x.sizes().vec(), "weight1", first);
@@ -93,16 +80,16 @@ struct FeedForward {
     }
 
     // A value for each matrix, or one for each of its columns.
-    at::Tensor of_expert(const Opt& values, int64_t expert) const {
+    at::Tensor of_expert(const OptTensor& values, int64_t expert) const {
         const at::Tensor numbers = scale_values(*values);
         return has_experts() ? numbers.select(0, expert) : numbers;
     }
-    at::Tensor matrix(const PackableTensor& weight, const Opt& by, const Opt& plus, int64_t expert) const {
+    at::Tensor matrix(const PackableTensor& weight, const OptTensor& by, const OptTensor& plus, int64_t expert) const {
         at::Tensor numbers = to_double(has_experts() ? weight.values().select(0, expert) : weight.values());
         if (given(plus)) numbers = numbers + of_expert(plus, expert);
         return given(by) ? numbers * of_expert(by, expert) : numbers;
     }
-    at::Tensor layer(const at::Tensor& rows, const at::Tensor& weight, const Opt& bias, const Opt& by, int64_t expert) const {
+    at::Tensor layer(const at::Tensor& rows, const at::Tensor& weight, const OptTensor& bias, const OptTensor& by, int64_t expert) const {
         at::Tensor result = at::matmul(rows, weight);
         if (given(bias)) result = result + of_expert(bias, expert);
         return given(by) ? result * of_expert(by, expert) : result;
@@ -139,7 +126,6 @@ struct QuantisingProduct {
             refuse("quantizedWeight", "INT8", c10::str(a.quantizedWeight.scalar_type()));
         require_factors("x", a.x.sizes().vec(), "quantizedWeight", sizes);
         if (sizes.size() != rank) refuse("quantizedWeight", c10::str(rank, " dimensions"), shape_text(at::IntArrayRef(sizes)));
-        if (a.x.dim() != 2) refuse("x", "2 dimensions", shape_text(a.x.sizes()));
         if (given(a.smoothScale)) require_expected("smoothScale", *a.smoothScale, shape({a.x.size(1)}));
         if (given(a.xScale)) require_expected("xScale", *a.xScale, shape({a.xQuantMode == "pertoken" ? a.x.size(0) : 1}));
         const Expected columns = sizes.size() == 3 ? shape({sizes[0], sizes[2]}) : shape({sizes[1]});
@@ -154,11 +140,11 @@ struct QuantisingProduct {
         const at::Tensor scale = (given(a.xScale) ? to_double(*a.xScale) : quantise_rows(rows, 127).scale).reshape({-1, 1});
         rows = at::where(scale == 0, at::zeros_like(rows), at::round(rows / scale)).clamp(-128, 127);
         const at::Tensor matrices = exchanged(to_double(a.quantizedWeight.values()), a.transposeWeight);
-        if (matrices.dim() == 2) return scaled(rows, scale, matrices, given(a.bias) ? Opt(*a.bias) : Opt(), a.weightScale);
+        if (matrices.dim() == 2) return scaled(rows, scale, matrices, given(a.bias) ? OptTensor(*a.bias) : OptTensor(), a.weightScale);
         at::Tensor result = at::zeros({a.x.size(0), matrices.size(2)}, at::kDouble);
         for (const Range& group : groups_of(groups, 0, a.x.size(0), matrices.size(0))) {
             const auto cut = [&](const at::Tensor& of) { return of.size(0) == 1 ? of : of.narrow(0, group.first, group.size); };
-            const Opt plus = given(a.bias) ? Opt(a.bias->select(0, group.weight)) : Opt();
+            const OptTensor plus = given(a.bias) ? OptTensor(a.bias->select(0, group.weight)) : OptTensor();
             result.narrow(0, group.first, group.size)
                 .copy_(scaled(rows.narrow(0, group.first, group.size), cut(scale), matrices.select(0, group.weight), plus,
                               a.weightScale.select(0, group.weight)));
@@ -166,7 +152,7 @@ struct QuantisingProduct {
         return result;
     }
     // A scale of bits has that of the rows in it already.
-    at::Tensor scaled(const at::Tensor& rows, const at::Tensor& scale, const at::Tensor& matrix, const Opt& plus,
+    at::Tensor scaled(const at::Tensor& rows, const at::Tensor& scale, const at::Tensor& matrix, const OptTensor& plus,
                       const at::Tensor& columns) const {
         at::Tensor result = at::matmul(rows, matrix);
         if (plus) result = result + to_double(*plus);
@@ -181,11 +167,17 @@ void require_equal_batches(const PackableTensor& x1, const PackableTensor& x2, b
     if (left.size() > 3 || left.size() != right.size() || (left.size() == 3 && left[0] != right[0]))
         refuse("x2", c10::str("as many matrices as x1, ", at::IntArrayRef(left)), shape_text(at::IntArrayRef(right)));
 }
-at::Tensor biased_product(const PackableTensor& x1, const PackableTensor& x2, bool turn1, bool turn2, const Opt& bias) {
+at::Tensor biased_product(const PackableTensor& x1, const PackableTensor& x2, bool turn1, bool turn2, const OptTensor& bias) {
     const at::Tensor product = at::matmul(exchanged(to_double(x1.values()), turn1), exchanged(to_double(x2.values()), turn2));
     return given(bias) ? product + to_double(*bias) : product;
 }
 
 }  // namespace
+
+static void check(const call::FusedMatmul& a) {
+    require_factors("x", a.x.sizes().vec(), "x2", a.x2.sizes().vec());
+    if (a.fusedOpType != "add" && a.fusedOpType != "mul") return require_not_given("x3", a.x3);
+    if (!given(a.x3)) refuse_null("x3", "a tensor, as fusedOpType has two operands");
+}
 
 #include "vocabulary/matmul/fused_matmul_rows.inc"

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "engine/aten/adapter/adapter.h"
-#include "engine/aten/collective_matmul/collective_matmul.h"
+#include "engine/aten/adapter/collective.h"
 #include "engine/aten/matmul/matmul.h"
 #include "engine/aten/numerics/results.h"
 #include "engine/aten/quantization/packed_integers.h"
@@ -30,7 +30,7 @@ std::vector<Range> groups_of(at::IntArrayRef list, int64_t type, int64_t whole, 
     return groups;
 }
 
-std::vector<int64_t> numbers(const std::optional<at::Tensor>& list) {
+std::vector<int64_t> numbers(const OptTensor& list) {
     if (!list) return {};
     const at::Tensor longs = list->to(at::kLong).contiguous();
     return {longs.const_data_ptr<int64_t>(), longs.const_data_ptr<int64_t>() + longs.numel()};
@@ -40,7 +40,6 @@ std::vector<int64_t> numbers(const std::optional<at::Tensor>& list) {
 
 namespace {
 
-using torch_aclnn::host::refuse;
 using OptList = std::optional<std::vector<at::Tensor>>;
 using NamedList = std::pair<const char*, const OptList&>;
 using Packables = std::vector<PackableTensor>;
@@ -105,31 +104,6 @@ void require_of_columns(const char* name, const OptList& list, const Packables& 
 }
 
 // A number for each row of an x, of which those of a group are taken.
-void require_of_rows(const Packables& x, const OptList& list) {
-    if (!has_members(list)) return;
-    if (list->size() != x.size()) refuse("perTokenScale", c10::str("as many tensors as x, ", x.size()), std::to_string(list->size()));
-    for (size_t i = 0; i < x.size(); i++) {
-        std::vector<int64_t> rows = x[i].sizes();
-        rows.pop_back();
-        require_expected("perTokenScale", list->at(i), at::IntArrayRef(rows));
-    }
-}
-
-void require_parameters(const Grouped& a, int64_t type) {
-    for (const auto& [name, list] : {NamedList{"bias", a.bias},
-                                     {"scale", a.scale},
-                                     {"antiquantScale", a.antiquantScale},
-                                     {"antiquantOffset", a.antiquantOffset},
-                                     {"perTokenScale", a.perTokenScale}})
-        if (type == kColumns && has_members(list)) refuse(name, "null or an empty list, as groups are of columns", "tensors");
-    if (has_members(a.antiquantOffset) && !has_members(a.antiquantScale))
-        torch_aclnn::host::refuse_null("antiquantScale", "tensors, as antiquantOffset is given");
-    require_of_columns("bias", a.bias, a.weight, 1);
-    require_of_columns("scale", a.scale, a.weight, 1);
-    require_of_columns("antiquantScale", a.antiquantScale, a.weight, kRowsOfWeight);
-    require_of_columns("antiquantOffset", a.antiquantOffset, a.weight, kRowsOfWeight);
-    require_of_rows(a.x, a.perTokenScale);
-}
 
 void check(const Grouped& a, int64_t type, size_t outputs) {
     for (const auto& [name, list] : {NamedList{"offset", a.offset},
@@ -140,7 +114,22 @@ void check(const Grouped& a, int64_t type, size_t outputs) {
                                      {"dynQuantScaleOut", a.dynQuantScaleOut}})
         if (has_members(list)) refuse(name, "null or an empty list: the engine has none", std::to_string(list->size()) + " tensors");
     require_lists(a, type, outputs);
-    require_parameters(a, type);
+    for (const auto& [name, list] : {NamedList{"bias", a.bias},
+                                     {"scale", a.scale},
+                                     {"antiquantScale", a.antiquantScale},
+                                     {"antiquantOffset", a.antiquantOffset},
+                                     {"perTokenScale", a.perTokenScale}})
+        if (type == kColumns && has_members(list)) refuse(name, "null or an empty list, as groups are of columns", "tensors");
+    if (has_members(a.antiquantOffset) && !has_members(a.antiquantScale))
+        refuse_null("antiquantScale", "tensors, as antiquantOffset is given");
+    require_of_columns("bias", a.bias, a.weight, 1);
+    require_of_columns("scale", a.scale, a.weight, 1);
+    require_of_columns("antiquantScale", a.antiquantScale, a.weight, kRowsOfWeight);
+    require_of_columns("antiquantOffset", a.antiquantOffset, a.weight, kRowsOfWeight);
+    if (!has_members(a.perTokenScale)) return;
+    if (a.perTokenScale->size() != a.x.size())
+        refuse("perTokenScale", c10::str("as many tensors as x, ", a.x.size()), std::to_string(a.perTokenScale->size()));
+    for (size_t i = 0; i < a.x.size(); i++) require_expected("perTokenScale", a.perTokenScale->at(i), without_dim(a.x[i].sizes(), -1));
 }
 
 // One tensor for all rows, one for the rows of each x or of each group, whose number is known only when the operator runs, or a matrix for
@@ -199,7 +188,7 @@ at::Tensor dequantised(const at::Tensor& weight, const Grouped& a, int64_t i, bo
 }
 
 // One product, with what its weight's parameters say.
-at::Tensor product(const at::Tensor& x, const Grouped& a, int64_t i, const std::optional<at::Tensor>& row_scale) {
+at::Tensor product(const at::Tensor& x, const Grouped& a, int64_t i, const OptTensor& row_scale) {
     const bool one_for_all = a.weight.size() == 1 && a.weight[0].sizes().size() == 3;
     at::Tensor weight = one_for_all ? a.weight[0].values().select(0, i) : a.weight.at(i).values();
     const bool integers = x.scalar_type() == at::kChar;
@@ -237,7 +226,7 @@ class Output {
 
 void multiply(const Grouped& a, int64_t type, at::IntArrayRef list, at::TensorList out) {
     Output output(a, out);
-    const auto row_scale = [&](size_t i) -> std::optional<at::Tensor> {
+    const auto row_scale = [&](size_t i) -> OptTensor {
         if (!has_members(a.perTokenScale)) return std::nullopt;
         return parameter("perTokenScale", a.perTokenScale, static_cast<int64_t>(i), false);
     };
@@ -256,39 +245,23 @@ void multiply(const Grouped& a, int64_t type, at::IntArrayRef list, at::TensorLi
         }
         return;
     }
-    const std::optional<at::Tensor> scales = row_scale(0);
+    const OptTensor scales = row_scale(0);
     for (const Range& group : groups_of(list, a.groupListType, all.size(0), weight_count(a.weight))) {
         const auto cut = [&](const at::Tensor& tensor) { return tensor.narrow(0, group.first, group.size); };
         output.add(product(cut(all), a, group.weight, scales ? std::optional(cut(*scales)) : std::nullopt));
     }
 }
 
-void require_ends(const std::optional<std::vector<int64_t>>& ends) {
-    if (ends && !ends->empty() && (ends->front() < 0 || !std::is_sorted(ends->begin(), ends->end())))
-        refuse("groupList", "rising numbers from 0 on", c10::str(at::IntArrayRef(*ends)));
-}
-
 int64_t count_of(const std::optional<std::vector<int64_t>>& ends, int64_t) {
     return ends ? static_cast<int64_t>(ends->size()) : 0;
 }
-int64_t count_of(const std::optional<at::Tensor>& list, int64_t type) {
+int64_t count_of(const OptTensor& list, int64_t type) {
     return list ? list->numel() / (type == 2 ? 2 : 1) : 0;
 }
 
 // A list of ends means groups of rows; without one x is a list already.
 int64_t type_of(const std::optional<std::vector<int64_t>>& ends) {
     return ends && !ends->empty() ? kRows : kNoGroups;
-}
-
-// The sums that gradients of weights are added to: {groups, m, n}, or the groups below each other.
-void require_sums(const call::GroupedMatmulAdd& a) {
-    if (!a.transposeX) refuse("transposeX", "true", "false");
-    if (a.transposeWeight) refuse("transposeWeight", "false", "true");
-    if (a.groupType != kColumns) refuse("groupType", "2", std::to_string(a.groupType));
-    if (a.x.dim() != 2 || a.weight.dim() != 2 || a.x.size(0) != a.weight.size(0))
-        refuse("weight", c10::str("as many rows as x, ", a.x.sizes()), shape_text(a.weight.sizes()));
-    if (a.yRef.numel() != a.groupList.numel() * a.x.size(1) * a.weight.size(1))
-        refuse("yRef", c10::str(a.groupList.numel(), " matrices of ", a.x.size(1), " x ", a.weight.size(1)), shape_text(a.yRef.sizes()));
 }
 
 // The products of each rank, which are added.
@@ -303,16 +276,14 @@ void multiply_and_add(const Grouped& a, int64_t type, at::IntArrayRef list) {
     for (size_t i = 0; i < a.y.size(); i++) write(a.y[i], a.group->all_reduce(products[i]));
 }
 
-// The gradient of a bias for each group of rows: their sum. Without a list, the groups are the matrices.
-Expected bias_of_groups(const at::Tensor& grad, const std::optional<at::Tensor>& groups) {
-    const int64_t rank = given(groups) ? 2 : 3;
-    if (grad.dim() != rank) refuse("gradY", c10::str(rank, " dimensions"), shape_text(grad.sizes()));
-    if (given(groups) && groups->dim() != 1) refuse("groupIdx", "1 dimension", shape_text(groups->sizes()));
-    return Expected({given(groups) ? groups->numel() : grad.size(0), grad.size(-1)}, grad.scalar_type());
-}
-
 }  // namespace
 
+// The sums that gradients of weights are added to: {groups, m, n}, or the groups below each other.
+static void check(const call::GroupedMatmulAdd& a) {
+    if (!a.transposeX) refuse("transposeX", "true", "false");
+    require_false("transposeWeight", a.transposeWeight);
+    require_between("groupType", a.groupType, kColumns, kColumns);
+}
 // Adds each group's transposed rows of x times its rows of the weight.
 static void compute(const call::GroupedMatmulAdd& a) {
     const at::Tensor sums = a.yRef.view({a.groupList.numel(), a.x.size(1), a.weight.size(1)});
@@ -322,6 +293,7 @@ static void compute(const call::GroupedMatmulAdd& a) {
         sum.add_(at::matmul(cut(a.x).t(), cut(a.weight)));
     }
 }
+// The gradient of a bias for each group of rows: their sum. Without a list, the groups are the matrices.
 static void compute(const call::GroupedBiasAddGrad& a) {
     if (!given(a.groupIdx)) return write(a.out, upcast(a.gradY).sum(1));
     at::Tensor sums = at::zeros(a.out.sizes(), upcast(a.gradY).options());

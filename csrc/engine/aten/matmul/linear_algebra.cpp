@@ -17,15 +17,6 @@ using namespace torch_aclnn::host::aten;
 
 namespace {
 
-using torch_aclnn::host::refuse;
-
-void require_rank(const NamedShape& tensor, size_t rank) {
-    if (tensor.sizes.size() != rank)
-        refuse(tensor.name, c10::str(rank, rank == 1 ? " dimension" : " dimensions"), shape_text(tensor.sizes));
-}
-void require_matrices(const NamedShape& tensor) {
-    if (tensor.sizes.size() < 2) refuse(tensor.name, "at least 2 dimensions", shape_text(tensor.sizes));
-}
 // The dimensions before those of the matrix.
 NamedShape batch_of(NamedShape tensor) {
     tensor.sizes = tensor.sizes.slice(0, tensor.sizes.size() - std::min<size_t>(tensor.sizes.size(), 2));
@@ -44,25 +35,19 @@ Expected multiplied(const NamedShape& left, const NamedShape& right) {
     if (right_rank > 1) expected.sizes.push_back(right.sizes.back());
     return expected;
 }
-Expected multiplied(const NamedShape& left, size_t left_rank, const NamedShape& right, size_t right_rank) {
-    require_rank(left, left_rank);
-    require_rank(right, right_rank);
-    return multiplied(left, right);
-}
 // Without broadcasting.
 Expected multiplied_in_batches(const NamedShape& left, const NamedShape& right) {
-    const Expected expected = multiplied(left, 3, right, 3);
+    const Expected expected = multiplied(left, right);
     if (left.sizes[0] != right.sizes[0])
         refuse(right.name, c10::str("the batch of ", left.name, ", ", left.sizes), shape_text(right.sizes));
     return expected;
 }
-at::Tensor turned(const char* name, const at::Tensor& matrix, int64_t turns) {
-    require_rank({name, matrix}, 2);
+at::Tensor turned(const at::Tensor& matrix, int64_t turns) {
     return turns == 0 ? matrix : matrix.t();
 }
 Expected multiplied_turned(const at::Tensor& A, int64_t turns_A, const at::Tensor& B, int64_t turns_B) {
-    const at::Tensor left = turned("A", A, turns_A), right = turned("B", B, turns_B);
-    return multiplied({"A", left}, 2, {"B", right}, 2);
+    const at::Tensor left = turned(A, turns_A), right = turned(B, turns_B);
+    return multiplied({"A", left}, {"B", right});
 }
 
 }  // namespace
@@ -70,8 +55,7 @@ Expected multiplied_turned(const at::Tensor& A, int64_t turns_A, const at::Tenso
 namespace torch_aclnn::host::aten {
 
 // Three dimensions in another order.
-static at::Tensor permuted(const char* name, const at::Tensor& tensor, const char* order_name, at::IntArrayRef order) {
-    if (tensor.dim() != 3) refuse(name, "3 dimensions", shape_text(tensor.sizes()));
+static at::Tensor permuted(const at::Tensor& tensor, const char* order_name, at::IntArrayRef order) {
     constexpr std::array<int64_t, 3> kDims{0, 1, 2};
     if (!std::is_permutation(order.begin(), order.end(), kDims.begin())) refuse(order_name, "0, 1 and 2 in any order", c10::str(order));
     return tensor.permute(order);
@@ -79,11 +63,11 @@ static at::Tensor permuted(const char* name, const at::Tensor& tensor, const cha
 // Batches of products, of which the rows come first. Another factor than 1 makes as many batches of the columns of all.
 Expected multiplied_permuted(const at::Tensor& x1, at::IntArrayRef order1, const at::Tensor& x2, at::IntArrayRef order2,
                              at::IntArrayRef order, int64_t factor) {
-    const at::Tensor left = permuted("x1", x1, "permX1", order1), right = permuted("x2", x2, "permX2", order2);
+    const at::Tensor left = permuted(x1, "permX1", order1), right = permuted(x2, "permX2", order2);
     const Expected product = multiplied_in_batches({"x1", left}, {"x2", right});
     if (order != at::IntArrayRef{1, 0, 2}) refuse("permY", "1, 0 and 2", c10::str(order));
     const int64_t batches = product.sizes[0], rows = product.sizes[1], columns = product.sizes[2];
-    if (batches % factor != 0) refuse("batchSplitFactor", c10::str("a divisor of the ", batches, " batches"), c10::str(factor));
+    require_divisor("batchSplitFactor", factor, batches);
     return factor == 1 ? shape({rows, batches, columns}) : shape({factor, rows, batches / factor * columns});
 }
 at::Tensor permuted_product(const at::Tensor& left, const at::Tensor& right, int64_t factor) {
@@ -96,8 +80,6 @@ at::Tensor permuted_product(const at::Tensor& left, const at::Tensor& right, int
 namespace {
 
 Expected outer(const NamedShape& left, const NamedShape& right) {
-    require_rank(left, 1);
-    require_rank(right, 1);
     return shape({left.sizes[0], right.sizes[0]});
 }
 // A product, to which self is added by broadcasting.
@@ -110,7 +92,6 @@ Expected added(NamedShape self, const Expected& product) {
 }
 
 Expected inverted(const at::Tensor& self) {
-    require_matrices({"self", self});
     if (self.size(-1) != self.size(-2)) refuse("self", "square matrices", shape_text(self.sizes()));
     return like(self);
 }
@@ -122,27 +103,20 @@ Expected matrices(at::IntArrayRef batch, int64_t rows, int64_t columns) {
 }
 // The solution or the coefficients, with as many columns as self or A.
 Expected solved(const at::Tensor& self, const at::Tensor& A, const at::Tensor& columns) {
-    require_matrices({"self", self});
-    require_matrices({"A", A});
     const int64_t rows = self.size(-2);
     if (A.size(-1) != rows || A.size(-2) != rows) refuse("A", c10::str("matrices of ", rows, " by ", rows), shape_text(A.sizes()));
     return matrices(broadcast({batch_of({"self", self}), batch_of({"A", A})}).sizes, rows, columns.size(-1));
 }
 
-void require_three(const NamedShape& tensor, int64_t dim, int64_t rank) {
-    require_rank(tensor, rank);
-    if (rank == 0 || tensor.sizes[from_front(dim, rank)] != 3)
-        refuse("dim", "a dimension of 3 elements", c10::str(dim, " of ", shape_text(tensor.sizes)));
-}
 Expected crossed(const at::Tensor& self, const at::Tensor& other, int64_t dim) {
-    for (const NamedShape& factor : {NamedShape("self", self), NamedShape("other", other)}) require_three(factor, dim, self.dim());
+    for (const at::Tensor& factor : {self, other})
+        if (size_of(factor, dim) != 3) refuse("dim", "a dimension of 3 elements", c10::str(dim, " of ", shape_text(factor.sizes())));
     return broadcast({{"self", self}, {"other", other}});
 }
 
 // Factors of the matrices of a tensor, which have so many rows and columns.
 struct Decomposed {
-    Decomposed(const char* name, const at::Tensor& tensor) {
-        require_matrices({name, tensor});
+    explicit Decomposed(const at::Tensor& tensor) {
         batch = tensor.sizes().slice(0, tensor.dim() - 2);
         rows = tensor.size(-2);
         columns = tensor.size(-1);
@@ -153,32 +127,36 @@ struct Decomposed {
     int64_t rows = 0, columns = 0, smaller = 0;
 };
 Expected orthogonal(const at::Tensor& self, int64_t mode) {
-    const Decomposed of("self", self);
+    const Decomposed of(self);
     return mode == 2 ? shape({0}) : matrices(of.batch, of.rows, mode == 1 ? of.rows : of.smaller);
 }
 Expected triangular(const at::Tensor& self, int64_t mode) {
-    const Decomposed of("self", self);
+    const Decomposed of(self);
     return matrices(of.batch, mode == 1 ? of.rows : of.smaller, of.columns);
 }
 Expected singular_values(const at::Tensor& input) {
-    const Decomposed of("input", input);
+    const Decomposed of(input);
     Expected expected(of.batch, input.scalar_type());
     expected.sizes.push_back(of.smaller);
     return expected;
 }
 // The vectors on the side with so many rows.
 Expected singular_vectors(const at::Tensor& input, int64_t dim, bool full) {
-    const Decomposed of("input", input);
+    const Decomposed of(input);
     return matrices(of.batch, input.size(dim), full ? input.size(dim) : of.smaller);
 }
 
 int64_t pairs(const at::Tensor& self) {
-    require_rank({"self", self}, 2);
     const int64_t rows = self.size(0);
     int64_t ordered = 0;
     if (__builtin_mul_overflow(rows, std::max<int64_t>(rows - 1, 0), &ordered))
         refuse("self", "rows whose pairs can be counted", shape_text(self.sizes()));
     return ordered / 2;
+}
+
+at::Tensor permuted_product_of(const at::Tensor& x1, at::IntArrayRef order1, const at::Tensor& x2, at::IntArrayRef order2,
+                               int8_t cube_math_type, int64_t factor) {
+    return permuted_product(operand(x1.permute(order1), cube_math_type), operand(x2.permute(order2), cube_math_type), factor);
 }
 
 // The two equations that the documents list.
@@ -187,8 +165,8 @@ Expected contracted(at::TensorList tensors, std::string_view equation) {
     if (tensors.size() != 2) refuse("tensors", "2 tensors", std::to_string(tensors.size()));
     const NamedShape first("tensors", tensors[0]), second("tensors", tensors[1]);
     const bool is_outer = equation == kOuter;
-    require_rank(first, is_outer ? 1 : 4);
-    require_rank(second, is_outer ? 1 : 5);
+    require_rank("tensors", first.sizes, rank(is_outer ? 1 : 4));
+    require_rank("tensors", second.sizes, rank(is_outer ? 1 : 5));
     Expected expected = is_outer ? outer(first, second) : without_dim(second.sizes, 4);
     if (!is_outer && at::IntArrayRef(without_dim(second.sizes, 3).sizes) != first.sizes)
         refuse("tensors", "the dimensions abcd and abced", shape_text(second.sizes));
@@ -226,8 +204,6 @@ void write_addmm(at::Tensor out, const at::Tensor& self, const at::Tensor& mat1,
 
 }  // namespace
 
-// matmul, because bmm does not broadcast.
-
 static void compute(const call::Einsum& a) {
     const auto numbers = [](const at::Tensor& tensor) { return tensor.is_floating_point() ? upcast(tensor) : tensor.to(at::kLong); };
     const at::Tensor first = numbers(a.tensors[0]), second = numbers(a.tensors[1]);
@@ -258,17 +234,6 @@ static void compute(const call::Svd& a) {
     if (!a.computeUV) return;
     write(a.u, left);
     write(a.v, right.mT());
-}
-
-static void compute(const call::TransposeBatchMatMul& a) {
-    const at::Tensor left = operand(a.x1.permute(a.permX1), a.cubeMathType), right = operand(a.x2.permute(a.permX2), a.cubeMathType);
-    write(a.out, permuted_product(left, right, a.batchSplitFactor));
-}
-
-static void compute(const call::TransposeBatchMatMulWeightNz& a) {
-    const at::Tensor left = operand(a.x1.permute(a.permX1), a.cubeMathType),
-                     right = operand(a.x2.values().permute(a.permX2), a.cubeMathType);
-    write(a.out, permuted_product(left, right, a.batchSplitFactor));
 }
 
 #include "vocabulary/matmul/linear_algebra_rows.inc"

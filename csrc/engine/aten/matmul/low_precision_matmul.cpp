@@ -2,7 +2,6 @@
 #include <ATen/ATen.h>
 
 #include "engine/aten/adapter/adapter.h"
-#include "engine/aten/collective_matmul/collective_matmul.h"
 #include "engine/aten/matmul/matmul.h"
 #include "engine/aten/numerics/results.h"
 #include "engine/aten/quantization/low_precision_floats.h"
@@ -12,27 +11,20 @@ using namespace torch_aclnn::host::aten;
 
 namespace {
 
-using torch_aclnn::host::refuse;
-
-void require_two_dims(const char* name, const PackableTensor& x) {
-    if (x.sizes().size() != 2) refuse(name, "2 dimensions", shape_text(at::IntArrayRef(x.sizes())));
-}
-void require_float(const char* name, const at::Tensor& scale) {
-    if (scale.scalar_type() != at::kFloat) refuse(name, "FLOAT: the engine has no powers of two for groups", c10::str(scale.scalar_type()));
-}
-
 // Groups of the columns of x1 and of the rows of x2.
 struct SumsOfGroups {
     const PackableTensor &x1, &x2;
-    const std::optional<at::Tensor>& scale1;
+    const OptTensor& scale1;
     const at::Tensor &scale2, &list;
 
     void require() const {
-        require_two_dims("x1", x1);
-        require_two_dims("x2", x2);
         require_factors("x1", x1.sizes(), "x2", x2.sizes());
-        require_float("scale2", scale2);
-        if (given(scale1)) require_float("scale1", *scale1);
+        const auto check_type = [](const char* name, const at::Tensor& scale) {
+            if (scale.scalar_type() != at::kFloat)
+                refuse(name, "FLOAT: the engine has no powers of two for groups", c10::str(scale.scalar_type()));
+        };
+        check_type("scale2", scale2);
+        if (given(scale1)) check_type("scale1", *scale1);
     }
     Expected sums() const { return shape({list.numel(), x1.sizes()[0], x2.sizes()[1]}); }
     void add_to(const at::Tensor& y, int64_t list_type) const {
@@ -70,11 +62,9 @@ struct DualLevels {
         if (!transposed) refuse("transposeX2", "true, the only value that torch_npu passes", "false");
         require_between("level0GroupSize", block0, kLevel0, kLevel0);
         require_between("level1GroupSize", block1, kMxBlock, kMxBlock);
-        if (x1.float_type() != ACL_FLOAT4_E2M1) refuse("x1", "FLOAT4_E2M1", torch_aclnn::host::to_string(x1.float_type()));
+        if (x1.float_type() != ACL_FLOAT4_E2M1) refuse("x1", "FLOAT4_E2M1", to_string(x1.float_type()));
         if (x2.is_floating() ? x2.float_type() != ACL_FLOAT4_E2M1 : x2.scalar_type() != at::kChar || x2.has_four_bits())
             refuse("x2", "FLOAT4_E2M1, or two in one of INT8", c10::str(x2.scalar_type()));
-        require_two_dims("x1", x1);
-        require_two_dims("x2", x2);
         require_factors("x1", x1.sizes(), "x2", exchanged(other(), true));
         require_mx_scale("x1Level1Scale", level1_of_x1);
         require_mx_scale("x2Level1Scale", level1_of_x2);
@@ -95,17 +85,8 @@ struct DualLevels {
 // What the weight of FLOAT4_E2M1 shall multiply.
 template <aclDataType wanted>
 aclDataType read_only_type(const char* name, aclDataType dtype) {
-    if (dtype != wanted) refuse(name, torch_aclnn::host::to_string(wanted), torch_aclnn::host::to_string(dtype));
+    if (dtype != wanted) refuse(name, to_string(wanted), to_string(dtype));
     return dtype;
-}
-void require_fit_for_blocks(const PackableTensor& weight, const PackableTensor& scale, const PackableTensor& out, int64_t block) {
-    const size_t rank = weight.sizes().size();
-    for (const auto& [name, tensor] : {std::pair<const char*, const PackableTensor&>{"weight", weight}, {"outWeight", out}})
-        if (tensor.float_type() != ACL_FLOAT4_E2M1) refuse(name, "FLOAT4_E2M1", torch_aclnn::host::to_string(tensor.float_type()));
-    if (rank != 2 && rank != 3) refuse("weight", "2 or 3 dimensions", shape_text(at::IntArrayRef(weight.sizes())));
-    if (block != 0) require_between("kGroupSize", block, kMxBlock, kMxBlock);
-    require_mx_scale("weightScale", scale);
-    require_expected("weightScale", scale, mx_scales(weight.sizes(), -2));
 }
 
 }  // namespace
@@ -124,6 +105,14 @@ static void compute(const call::DualLevelQuantMatmulWeightNz& a) {
     write(a.out, given(a.bias) ? product + to_double(*a.bias) : product);
 }
 
+static void check(const call::WeightQuantPreprocess& a) {
+    for (const auto& [name, tensor] : {std::pair<const char*, const PackableTensor&>{"weight", a.weight}, {"outWeight", a.outWeight}})
+        if (tensor.float_type() != ACL_FLOAT4_E2M1) refuse(name, "FLOAT4_E2M1", to_string(tensor.float_type()));
+    if (a.kGroupSize != 0) require_between("kGroupSize", a.kGroupSize, kMxBlock, kMxBlock);
+    require_mx_scale("weightScale", a.weightScale);
+    require_mx_scale("outWeightScale", a.outWeightScale);
+    require_not_given({{"weightOffset", a.weightOffset}, {"bias", a.bias}});
+}
 // Into FRACTAL_NZ; what belongs to the weight stays as it is.
 static void compute(const call::WeightQuantPreprocess& a) {
     a.outWeight.store(a.weight.values());

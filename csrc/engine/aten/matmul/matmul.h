@@ -23,9 +23,7 @@ Expected product_shape(const std::vector<int64_t>& left, const std::vector<int64
 
 // Factors of eight or of four bits, where the left one may have a scale for each row.
 void require_integers(const PackableTensor& x1, const PackableTensor& x2, bool transpose1, bool transpose2, const char* row_scale_name,
-                      const std::optional<at::Tensor>& row_scale);
-// Refuses what is added to a product or multiplies it and does not broadcast to it.
-void require_of_product(const Expected& product, std::initializer_list<NamedOptional> parameters);
+                      const OptTensor& row_scale);
 
 // Batches of products of factors whose three dimensions come in other orders, with the rows of all batches first; another factor than 1
 // makes as many batches of the columns of all.
@@ -40,7 +38,7 @@ struct Range {
 // The groups that a list of ends (type 0), of sizes (1) or of pairs of a number and a size (2) describes.
 std::vector<Range> groups_of(at::IntArrayRef list, int64_t type, int64_t whole, int64_t weights);
 // The values of a list; none without one.
-std::vector<int64_t> numbers(const std::optional<at::Tensor>& list);
+std::vector<int64_t> numbers(const OptTensor& list);
 inline std::vector<int64_t> numbers(const std::optional<std::vector<int64_t>>& list) {
     return list.value_or(std::vector<int64_t>());
 }

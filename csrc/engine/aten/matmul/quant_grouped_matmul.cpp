@@ -12,14 +12,12 @@ using namespace torch_aclnn::host::aten;
 
 namespace {
 
-using torch_aclnn::host::refuse;
-
 // Rows of x and the weights of the experts, {experts, k, n}, with the scales of both.
 struct QuantisedExperts {
     const at::Tensor& x;
     const PackableTensor& weight;
     const at::Tensor& scale;
-    std::optional<at::Tensor> row_scale;
+    OptTensor row_scale;
     bool transposed = false;
 
     std::vector<int64_t> sizes() const { return exchanged(weight.sizes(), transposed); }
@@ -80,7 +78,7 @@ struct Finalized {
         require_not_given("bias", a.bias);
         if (a.transposeX) refuse("transposeX", "false", "true");
         experts().require("w", "scale", a.groupList);
-        if (!given(a.rowIndex)) torch_aclnn::host::refuse_null("rowIndex", "a tensor");
+        if (!given(a.rowIndex)) refuse_null("rowIndex", "a tensor");
         require_expected("rowIndex", *a.rowIndex, shape({a.x.size(0)}));
         if (given(a.logit)) require_expected("logit", *a.logit, shape({a.x.size(0)}));
         if (!given(a.sharedInput)) return;

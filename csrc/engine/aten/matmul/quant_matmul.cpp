@@ -47,9 +47,6 @@ Expected product_shape(const std::vector<int64_t>& left, const std::vector<int64
 
 namespace {
 
-using torch_aclnn::host::refuse;
-using Opt = std::optional<at::Tensor>;
-
 template <class Arguments>
 Expected shape_of_product(const Arguments& a) {
     return product_shape(exchanged(a.x1.sizes(), a.transposeX1), exchanged(a.x2.sizes(), a.transposeX2));
@@ -62,7 +59,7 @@ at::Tensor product(const Arguments& a) {
 
 // (x1 x2 + bias) scale scale_of_rows + offset, where a bias of integers comes before the scales, and another one behind.
 struct Scales {
-    std::optional<at::Tensor> of_columns, of_rows = {}, offset = {}, bias = {};
+    OptTensor of_columns, of_rows = {}, offset = {}, bias = {};
 };
 
 // The number that aclnnTransQuantParamV2 adds to a scale's bits.
@@ -91,9 +88,11 @@ at::Tensor floating_product(const call::QuantMatmulV5& a) {
     }
     const bool early = given(a.bias) && a.x2Scale.element_size() == 8;
     const at::Tensor product = at::matmul(left, right);
-    return scaled_product(early ? product + to_double(*a.bias) : product, {a.x2Scale, a.x1Scale, {}, early ? Opt() : a.bias});
+    return scaled_product(early ? product + to_double(*a.bias) : product, {a.x2Scale, a.x1Scale, {}, early ? OptTensor() : a.bias});
 }
-void require_quantised(const call::QuantMatmulV5& a) {
+// Numbers of eight bits by numbers of four have a formula of their own; the engine has not got it, nor groups of integers.
+void check(const call::QuantMatmulV5& a) {
+    require_not_given({{"yScale", a.yScale}, {"x1Offset", a.x1Offset}, {"yOffset", a.yOffset}});
     const bool mx = has_mx_scales(a.x1, a.x2Scale);
     if (mx)
         require_mx_groups(a.groupSize);
@@ -105,15 +104,9 @@ void require_quantised(const call::QuantMatmulV5& a) {
     require_factors("x1", left, "x2", right);
     if (!mx) return;
     if (left.size() != 2 || right.size() != 2) refuse("x1", "factors of 2 dimensions, as their blocks have scales", "others");
-    if (!given(a.x1Scale)) torch_aclnn::host::refuse_null("x1Scale", "a tensor, as x2Scale has powers of two");
+    if (!given(a.x1Scale)) refuse_null("x1Scale", "a tensor, as x2Scale has powers of two");
     require_expected("x1Scale", *a.x1Scale, mx_scales(left, -1));
     require_expected("x2Scale", a.x2Scale, mx_scales(right, -2));
-}
-// Numbers of eight bits by numbers of four have a formula of their own; the engine has not got it, nor groups of integers.
-void check(const call::QuantMatmulV5& a) {
-    require_not_given({{"yScale", a.yScale}, {"x1Offset", a.x1Offset}, {"yOffset", a.yOffset}});
-    require_quantised(a);
-    require_of_product(shape_of_product(a), {{"x2Offset", a.x2Offset}, {"bias", a.bias}});
 }
 void check_fused(const call::QuantMatmulV5& a) {
     require_not_given({{"yScale", a.yScale}, {"x1Offset", a.x1Offset}, {"x2Offset", a.x2Offset}, {"yOffset", a.yOffset}, {"x3", a.x3}});
@@ -139,7 +132,7 @@ void scale_product(const at::Tensor& product, const Scales& by, at::Tensor& out)
 namespace torch_aclnn::host::aten {
 
 void require_integers(const PackableTensor& x1, const PackableTensor& x2, bool transpose1, bool transpose2, const char* row_scale_name,
-                      const std::optional<at::Tensor>& row_scale) {
+                      const OptTensor& row_scale) {
     if (x1.scalar_type() != at::kChar) refuse("x1", "a data type of INT8, INT4, INT32", c10::str(x1.scalar_type()));
     if (x1.has_four_bits() != x2.has_four_bits() || x2.scalar_type() != at::kChar)
         refuse("x2", c10::str("numbers of ", x1.has_four_bits() ? 4 : 8, " bits, as x1 has"), c10::str(x2.scalar_type()));
@@ -148,40 +141,24 @@ void require_integers(const PackableTensor& x1, const PackableTensor& x2, bool t
         refuse(row_scale_name, "a number for each row of x1: the engine has no groups", shape_text(row_scale->sizes()));
 }
 
-void require_of_product(const Expected& product, std::initializer_list<NamedOptional> parameters) {
-    for (const auto& [name, tensor] : parameters) require_broadcast(name, tensor, product.sizes);
-}
-
 }  // namespace torch_aclnn::host::aten
 
 namespace {
 
 void check(const call::QuantMatmulReduceSumWeightNz& a) {
     require_not_given({{"yScale", a.yScale}, {"x1Offset", a.x1Offset}, {"x2Offset", a.x2Offset}, {"yOffset", a.yOffset}, {"bias", a.bias}});
-    if (a.keepDims) refuse("keepDims", "false", "true");
+    require_false("keepDims", a.keepDims);
     require_between("groupSize", a.groupSize, -1, 0);
     require_integers(a.x1, a.x2, a.transposeX1, a.transposeX2, "", std::nullopt);
-    const std::vector<int64_t> left = a.x1.sizes(), right = a.x2.sizes();
-    if (left.size() != 3) refuse("x1", "3 dimensions", shape_text(at::IntArrayRef(left)));
-    if (right.size() != 3 || right[0] != left[0])
-        refuse("x2", c10::str("a batch of ", left[0], " matrices"), shape_text(at::IntArrayRef(right)));
+    require_expected("x2", a.x2, shape({a.x1.sizes()[0], kAny, kAny}));
 }
 Expected without_last(std::vector<int64_t> sizes) {
     sizes.pop_back();
     return at::IntArrayRef(sizes);
 }
 
-// The parameters have a scale and an offset for each column, or one for all, and may go on to the end of a block of 16.
-void require_parameters_of(const at::Tensor& out, const at::Tensor& parameters) {
-    if (out.dim() != 2 || out.scalar_type() != at::kChar) refuse("out", "2 dimensions of INT8", shape_text(out.sizes()));
-    const int64_t columns = out.size(1), count = parameters.numel();
-    if (parameters.dim() != 1 || parameters.element_size() != 8 || (count != 1 && count != columns && count != (columns + 15) / 16 * 16))
-        refuse("quantParam", c10::str("1 or ", columns, " values of 64 bits"), shape_text(parameters.sizes()));
-}
 Expected matrix_product(const at::Tensor& x1, bool turn1, const at::Tensor& x2, bool turn2) {
     const std::vector<int64_t> left = exchanged(x1.sizes().vec(), turn1), right = exchanged(x2.sizes().vec(), turn2);
-    if (left.size() != 2) refuse("x1", "2 dimensions", shape_text(x1.sizes()));
-    if (right.size() != 2) refuse("x2", "2 dimensions", shape_text(x2.sizes()));
     require_factors("x1", left, "x2", right);
     return product_shape(left, right);
 }
@@ -199,6 +176,13 @@ static void multiply_with_gelu(const call::QuantMatmulV5& a) {
 static void compute(const call::QuantMatmulReduceSumWeightNz& a) {
     const at::Tensor batches = product(a) * to_double(a.x1Scale).unsqueeze(-1);
     write(a.out, batches.sum(0) * to_double(a.x2Scale));
+}
+// The parameters have a scale and an offset for each column, or one for all, and may go on to the end of a block of 16.
+static void check(const call::BatchMatmulQuant& a) {
+    if (a.out.scalar_type() != at::kChar) refuse("out", "INT8", c10::str(a.out.scalar_type()));
+    const int64_t columns = a.out.size(1), count = a.quantParam.numel();
+    if (a.quantParam.element_size() != 8 || (count != 1 && count != columns && count != (columns + 15) / 16 * 16))
+        refuse("quantParam", c10::str("1 or ", columns, " values of 64 bits"), shape_text(a.quantParam.sizes()));
 }
 static void compute(const call::BatchMatmulQuant& a) {
     at::Tensor product = at::matmul(exchanged(to_double(a.x1), a.transposeX1), exchanged(to_double(a.x2), a.transposeX2));

@@ -16,11 +16,8 @@ using namespace torch_aclnn::host::aten;
 
 namespace {
 
-using torch_aclnn::host::OperationKind;
-using torch_aclnn::host::refuse;
 using torch_aclnn::host::Window;
 using torch_aclnn::host::Windows;
-using OptTensor = std::optional<at::Tensor>;
 
 int64_t product_of(const char* name, at::IntArrayRef sizes, int64_t factor) {
     for (const int64_t size : sizes)
@@ -65,9 +62,6 @@ std::vector<int64_t> numbers_of(const at::Tensor& tensor) {
     const at::Tensor numbers = tensor.to(at::kLong).contiguous();
     return {numbers.const_data_ptr<int64_t>(), numbers.const_data_ptr<int64_t>() + numbers.numel()};
 }
-void require_world(const Collective& group, int64_t size) {
-    if (size != group.size()) refuse("worldSize", c10::str(group.size(), ", as the communicator has ranks"), std::to_string(size));
-}
 void require_table(const char* name, at::IntArrayRef got, at::IntArrayRef expected) {
     if (got != expected) refuse(name, c10::str(expected), c10::str(got));
 }
@@ -79,18 +73,6 @@ struct Copies {
     Copies(const at::Tensor& expert_ids, const at::Tensor& table, int64_t experts)
         : tokens(expert_ids.size(1)), chosen(expert_ids.size(2)), shared(table.size(1) - experts) {}
 };
-void require_sent(const at::Tensor& x, const at::Tensor& expert_ids, const at::Tensor& table, int64_t experts, bool quantised,
-                  const OptTensor& scales, at::IntArrayRef info, at::IntArrayRef data, at::IntArrayRef returned) {
-    if (x.dim() != 3 || expert_ids.dim() != 3 || table.dim() != 3 || table.size(1) < experts || table.size(2) < 3)
-        refuse("expertRankTable", c10::str("3 dimensions, with ", experts, " experts or more, as x and expertIds have 3"),
-               shape_text(table.sizes()));
-    if (!quantised && given(scales)) refuse("scales", "null, without quantisation", "a tensor");
-    const Copies copies(expert_ids, table, experts);
-    const int64_t room = x.size(2) + (quantised ? 4 : 0);
-    require_table("ffnTokenInfoTableShape", info, {info[0], info[1], 2 + copies.tokens * copies.of_each()});
-    require_table("ffnTokenDataShape", data, {info[0], info[1], copies.tokens, copies.of_each(), std::max(data[4], room)});
-    require_table("attnTokenInfoTableShape", returned, {info[1], copies.tokens, copies.of_each()});
-}
 
 // The bytes of each copy of the tokens: a token as it is, or numbers of 8 bits with their scale behind them.
 struct Rows {
@@ -129,9 +111,16 @@ struct QuantOfTokens : Int {
 #include "vocabulary/moe/attention_ffn_exchange_calls.h"
 
 static void check(const call::AttentionToFFN& a) {
-    require_world(*a.group, a.worldSize);
-    require_sent(a.x, a.expertIds, a.expertRankTable, a.moeExpertNum, a.quantMode == 2, a.scales, a.ffnTokenInfoTableShape,
-                 a.ffnTokenDataShape, a.attnTokenInfoTableShape);
+    require_ranks("worldSize", a.worldSize, *a.group);
+    const at::IntArrayRef info = a.ffnTokenInfoTableShape, data = a.ffnTokenDataShape;
+    if (a.expertRankTable.size(1) < a.moeExpertNum || a.expertRankTable.size(2) < 3)
+        refuse("expertRankTable", c10::str(a.moeExpertNum, " experts or more, each with a place"), shape_text(a.expertRankTable.sizes()));
+    if (a.quantMode == 0) require_not_given("scales", a.scales);
+    const Copies copies(a.expertIds, a.expertRankTable, a.moeExpertNum);
+    const int64_t room = a.x.size(2) + (a.quantMode == 2 ? 4 : 0);
+    require_table("ffnTokenInfoTableShape", info, {info[0], info[1], 2 + copies.tokens * copies.of_each()});
+    require_table("ffnTokenDataShape", data, {info[0], info[1], copies.tokens, copies.of_each(), std::max(data[4], room)});
+    require_table("attnTokenInfoTableShape", a.attnTokenInfoTableShape, {info[1], copies.tokens, copies.of_each()});
     a.group->set_record(OperationKind::attention_to_ffn, a.x.scalar_type(), a.x.numel());
 }
 // From which rank the table counts, where the experts do not begin with the first one, is not published. With and without syncFlag the
@@ -180,7 +169,7 @@ static void compute(const call::AttentionToFFN& a) {
 }
 
 static void check(const call::FFNToAttention& a) {
-    require_world(*a.group, a.worldSize);
+    require_ranks("worldSize", a.worldSize, *a.group);
     require_table(
         "tokenDataShape", a.tokenDataShape,
         {a.tokenInfoTableShape[0], a.tokenInfoTableShape[1], a.tokenInfoTableShape[2], std::max(a.tokenDataShape[3], size_of(a.x, 1))});

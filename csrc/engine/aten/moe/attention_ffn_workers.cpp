@@ -17,8 +17,6 @@ using namespace torch_aclnn::host::aten;
 
 namespace {
 
-using torch_aclnn::host::refuse;
-
 constexpr int32_t kNoExpert = std::numeric_limits<int32_t>::max();  // as torch_npu fills the window with it
 constexpr int32_t kExpertsEnd = 1'000'000;                          // and op-plugin's test draws the line
 

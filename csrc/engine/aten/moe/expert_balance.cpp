@@ -3,44 +3,17 @@
 
 #include "engine/aten/adapter/adapter.h"
 #include "engine/aten/numerics/results.h"
-#include "engine/aten/quantization/packed_integers.h"
 #include "vocabulary/moe/expert_balance_calls.h"
 
 using namespace torch_aclnn::host::aten;
 
 namespace {
 
-using torch_aclnn::host::refuse;
-using torch_aclnn::host::refuse_null;
-
-void require_reordered(const at::Tensor& tokens, const at::Tensor& counts) {
-    if (tokens.dim() < 1) refuse("tokens", "at least 1 dimension", "none");
-    if (counts.dim() != 2) refuse("expertTokenNumPerRank", "2 dimensions", shape_text(counts.sizes()));
-}
-
-// Nothing, or a scale or more for each row.
-OrEmpty row_of_each(const std::optional<at::Tensor>& scales, const at::Tensor& tokens) {
-    return or_empty(given(scales) && scales->dim() > 0 ? with_size(scales->sizes(), 0, tokens.size(0)) : shape({tokens.size(0)}));
-}
-
 // Which copy of an expert a token goes to, from 0 on: that of the rank, or one after the other.
 at::Tensor copy_of_expert(const at::Tensor& copies, int64_t rank, int64_t ranks, int64_t by_token) {
     if (by_token == 1) return at::arange(copies.size(0), at::kLong).unsqueeze(1).remainder(copies);
     const at::Tensor ranks_of_copy = (copies + ranks - 1).floor_divide(copies);
     return at::full_like(copies, rank).floor_divide(ranks_of_copy);
-}
-
-void require_balance(const at::Tensor& expert_ids, const at::Tensor& table, const std::optional<at::Tensor>& scales,
-                     const std::optional<at::Tensor>& threshold, const std::optional<at::Tensor>& active, int64_t rank, int64_t ranks,
-                     int64_t by_token) {
-    if (expert_ids.dim() != 2) refuse("expertIds", "2 dimensions", shape_text(expert_ids.sizes()));
-    if (table.dim() != 2 || table.size(1) < 2) refuse("eplbTable", "2 dimensions, and at least 2 columns", shape_text(table.sizes()));
-    if (by_token == 0) {
-        require_between("worldSize", ranks, 1, 1 << 20);
-        require_between("localRankId", rank, 0, ranks - 1);
-    }
-    if (given(threshold) && !given(scales)) refuse_null("expertScales", "a tensor, as there is a pruningThreshold");
-    if ((given(scales) || given(active)) && !given(threshold)) refuse_null("pruningThreshold", "a tensor, as experts shall be pruned");
 }
 
 }  // namespace
@@ -59,6 +32,17 @@ static void compute(const call::MoeReRouting& a) {
     write(a.expertTokenNum, a.expertTokenNumType == 1 ? numbers : at::cumsum(numbers, 0));
 }
 
+static void check(const call::MoeUpdateExpert& a) {
+    require_size({"eplbTable", a.eplbTable}, 0, 1);
+    require_size({"eplbTable", a.eplbTable}, 1, 2);
+    if (a.balanceMode == 0) {
+        require_between("worldSize", a.worldSize, 1, 1 << 20);
+        require_between("localRankId", a.localRankId, 0, a.worldSize - 1);
+    }
+    require_given("expertScales", a.expertScales, "a tensor, as there is a pruningThreshold", given(a.pruningThreshold));
+    if ((given(a.expertScales) || given(a.activeMask)) && !given(a.pruningThreshold))
+        refuse_null("pruningThreshold", "a tensor, as experts shall be pruned");
+}
 // A row of the table has the number of an expert's copies and then where they are.
 static void compute(const call::MoeUpdateExpert& a) {
     const at::Tensor table =

@@ -5,17 +5,11 @@
 #include "engine/aten/moe/expert_parallel.h"
 #include "engine/aten/normalization/rms_norm.h"
 #include "engine/aten/numerics/results.h"
-#include "engine/aten/quantization/packed_integers.h"
 #include "vocabulary/moe/expert_combine_calls.h"
 
 using namespace torch_aclnn::host::aten;
 
 namespace {
-
-using torch_aclnn::host::OperationKind;
-using torch_aclnn::host::refuse;
-using torch_aclnn::host::refuse_null;
-using OptTensor = std::optional<at::Tensor>;
 
 // Experts behind the chosen ones, which the token's own rank computes: nothing, the token, or alpha1 token + alpha2 v.
 struct SpecialExperts {
@@ -24,18 +18,6 @@ struct SpecialExperts {
 
     int64_t count() const { return zeros + copies + constants; }
 };
-
-void require_special(const SpecialExperts& special, const at::Tensor& expand_x, const at::Tensor& expert_ids) {
-    const auto require = [](const char* name, const OptTensor& tensor, bool needed, at::IntArrayRef sizes) {
-        if (needed && !given(tensor)) refuse_null(name, "a tensor, as there are experts that need it");
-        if (given(tensor)) require_expected(name, *tensor, Expected(sizes));
-    };
-    const int64_t features = expand_x.size(1);
-    require("oriX", special.x, special.copies + special.constants > 0, {expert_ids.size(0), features});
-    require("constExpertAlpha1", special.alpha1, special.constants > 0, {special.constants, features});
-    require("constExpertAlpha2", special.alpha2, special.constants > 0, {special.constants, features});
-    require("constExpertV", special.v, special.constants > 0, {special.constants, features});
-}
 
 // What these experts make of each of the tokens' choices {tokens, k, features}; of the others nothing.
 at::Tensor of_special(const SpecialExperts& special, const at::Tensor& numbers) {
@@ -81,7 +63,6 @@ at::Tensor combine(const Arguments& a, const OptTensor& send_counts, const Speci
 template <class Arguments>
 void require_combine(OperationKind kind, const Arguments& a, std::initializer_list<NamedOptional> reserved = {}) {
     const Experts experts = experts_of(a);
-    if (a.expandX.dim() != 2) refuse("expandX", "2 dimensions", shape_text(a.expandX.sizes()));
     global_tokens(experts, a.expertIds, a.globalBs);
     require_not_given(reserved);
     a.groupEp->set_record(kind, a.expandX.scalar_type(), a.expandX.size(1));
@@ -97,11 +78,6 @@ Expected counts_for(const at::Tensor& send_counts, const Experts& experts) {
     return shape({std::max(send_counts.numel(), experts.own_slots() * experts.ranks)});
 }
 
-void require_barrier(const std::shared_ptr<Collective>& group, int64_t ranks) {
-    if (ranks != group->size()) refuse("worldSize", c10::str(group->size(), ", the ranks of group"), std::to_string(ranks));
-    group->set_record(OperationKind::distribute_barrier, at::kChar, 1);
-}
-
 }  // namespace
 
 static SpecialExperts special_experts(const call::MoeDistributeCombine& a) {
@@ -114,7 +90,15 @@ static void check(const call::MoeDistributeCombine& a) {
                      {"groupList", a.groupList},
                      {"elasticInfo", a.elasticInfo},
                      {"performanceInfo", a.performanceInfo}});
-    require_special(special_experts(a), a.expandX, a.expertIds);
+    const auto require = [](const char* name, const OptTensor& tensor, bool needed, at::IntArrayRef sizes) {
+        if (needed && !given(tensor)) refuse_null(name, "a tensor, as there are experts that need it");
+        if (given(tensor)) require_expected(name, *tensor, Expected(sizes));
+    };
+    const int64_t features = a.expandX.size(1), constants = a.constExpertNum;
+    require("oriX", a.oriX, a.copyExpertNum + constants > 0, {a.expertIds.size(0), features});
+    require("constExpertAlpha1", a.constExpertAlpha1, constants > 0, {constants, features});
+    require("constExpertAlpha2", a.constExpertAlpha2, constants > 0, {constants, features});
+    require("constExpertV", a.constExpertV, constants > 0, {constants, features});
 }
 static void compute(const call::MoeDistributeCombine& a) {
     const at::Tensor sum = combine(a, a.epSendCounts, special_experts(a));

@@ -23,10 +23,6 @@ using namespace torch_aclnn::host::aten;
 
 namespace {
 
-using torch_aclnn::host::OperationKind;
-using torch_aclnn::host::refuse;
-using OptTensor = std::optional<at::Tensor>;
-
 constexpr int64_t kInfoOfRow = 128;  // what combine is told of a row: its rank, token and choice, and room
 
 // Copies of tokens as they are sent, and what goes with them.
@@ -83,17 +79,11 @@ void write_info(const at::Tensor& out, const at::Tensor& info) {
     rows.narrow(1, 0, info.size(1)).copy_(info);
 }
 
-void require_tokens(const at::Tensor& x, const at::Tensor& expert_ids) {
-    if (x.dim() != 2 || x.size(0) != expert_ids.size(0))
-        refuse("x", c10::str("2 dimensions, and ", expert_ids.size(0), " rows like expertIds"), shape_text(x.sizes()));
-}
 template <class Arguments>
 void require_dispatch(OperationKind kind, const Arguments& a) {
     const Experts experts = experts_of(a);
     const int64_t least = experts.most_rows(global_tokens(experts, a.expertIds, a.globalBs), a.expertIds.size(1));
-    require_tokens(a.x, a.expertIds);
-    if (a.expandX.dim() != 2 || a.expandX.size(0) < least)
-        refuse("expandX", c10::str("2 dimensions, and rows for the ", least, " copies that may come"), shape_text(a.expandX.sizes()));
+    require_expected("expandX", a.expandX, rows_from(least));
     a.groupEp->set_record(kind, a.x.scalar_type(), a.x.size(1));
 }
 
@@ -130,11 +120,11 @@ at::Tensor unpacked_slots(const at::Tensor& info, const at::Tensor& expert_ids, 
 }
 
 // A row for each token, or for each expert.
-OrEmpty scales_for(const OptTensor& scales, const at::Tensor& x, const Experts& experts, int64_t quant_mode) {
+OrEmpty<> scales_for(const OptTensor& scales, const at::Tensor& x, const Experts& experts, int64_t quant_mode) {
     if (quant_mode != 0) return or_empty(shape({experts.shared + experts.chosen, x.size(1)}));
     return or_empty(given(scales) ? with_size(scales->sizes(), 0, x.size(0)) : one_value());
 }
-IfWanted scales_of_rows(const OptTensor& scales, const at::Tensor& expand_x, int64_t quant_mode) {
+IfWanted<> scales_of_rows(const OptTensor& scales, const at::Tensor& expand_x, int64_t quant_mode) {
     if (quant_mode != 0) return if_wanted(true, shape({expand_x.size(0)}));
     return if_wanted(given(scales), given(scales) ? with_size(scales->sizes(), 0, expand_x.size(0)) : one_value());
 }

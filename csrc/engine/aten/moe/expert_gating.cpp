@@ -6,14 +6,11 @@
 
 #include "engine/aten/adapter/adapter.h"
 #include "engine/aten/numerics/results.h"
-#include "engine/aten/quantization/packed_integers.h"
 #include "vocabulary/moe/expert_gating_calls.h"
 
 using namespace torch_aclnn::host::aten;
 
 namespace {
-
-using torch_aclnn::host::refuse;
 
 struct Chosen {
     at::Tensor values, experts;
@@ -24,13 +21,8 @@ Chosen largest(const at::Tensor& x, int64_t k) {
     return {values.narrow(-1, 0, k), order.narrow(-1, 0, k)};
 }
 
-void require_k(const at::Tensor& x, int64_t k) {
-    if (x.dim() < 1) refuse("x", "at least 1 dimension", "none");
-    require_between("k", k, 1, x.size(-1));
-}
-
 // The number of an expert that is none, for tokens of sequences that are finished.
-at::Tensor unless_finished(const at::Tensor& experts, const std::optional<at::Tensor>& finished, int64_t none) {
+at::Tensor unless_finished(const at::Tensor& experts, const OptTensor& finished, int64_t none) {
     return given(finished) ? experts.masked_fill(finished->to(at::kBool).unsqueeze(-1), none) : experts;
 }
 
@@ -46,12 +38,6 @@ at::Tensor of_best_groups(const at::Tensor& scores, int64_t groups, int64_t k_gr
     const at::Tensor best = by_two ? largest(grouped, std::min<int64_t>(2, grouped.size(-1))).values.sum(-1) : grouped.amax(-1);
     const at::Tensor others = at::ones_like(best, at::kBool).scatter(-1, largest(best, k_groups).experts, false);
     return grouped.masked_fill(others.unsqueeze(-1), -std::numeric_limits<double>::infinity()).flatten(-2);
-}
-
-void require_groups(const at::Tensor& x, int64_t k, int64_t k_group, int64_t group_count) {
-    require_k(x, k);
-    if (x.size(-1) % group_count != 0) refuse("groupCount", c10::str("a divisor of ", x.size(-1)), std::to_string(group_count));
-    require_between("kGroup", k_group, 1, group_count);
 }
 
 at::Tensor scores_of(const at::Tensor& x, int64_t norm_type) {
@@ -79,6 +65,12 @@ static void compute(const call::MoeGatingTopKSoftmaxV2& a) {
     write(a.y, a.renorm == 1 ? at::softmax(chosen.values, -1) : chosen.values);
     write(a.expertIdx, unless_finished(chosen.experts, a.finished, a.x.size(-1)));
     if (a.outputSoftmaxResultFlag && a.renorm == 0) write(a.softmaxResult, softmax);
+}
+static void check(const call::MoeGatingTopK& a) {
+    require_between("k", a.k, 1, a.x.size(-1));
+    require_divisor("groupCount", a.groupCount, a.x.size(-1));
+    require_between("kGroup", a.kGroup, 1, a.groupCount);
+    if (a.tid2eid.defined()) require_size({"tid2eid", a.tid2eid}, 0, 1);
 }
 // The best groups of experts, and of these the k best experts. The bias counts for the choice only.
 static at::Tensor best_experts(const call::MoeGatingTopK& a, const at::Tensor& scores) {

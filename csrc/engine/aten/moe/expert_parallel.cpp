@@ -6,7 +6,6 @@
 
 #include "engine/aten/adapter/attributes.h"
 #include "engine/aten/adapter/relations.h"
-#include "engine/aten/quantization/packed_integers.h"
 
 namespace torch_aclnn::host::aten {
 namespace {
@@ -33,7 +32,7 @@ int64_t Experts::most_rows(int64_t global_bs, int64_t k) const {
 }
 
 Experts experts_of(const Collective& group, int64_t ranks, int64_t rank, int64_t chosen, int64_t shared, int64_t shared_ranks) {
-    if (ranks != group.size()) refuse("epWorldSize", c10::str(group.size(), ", the ranks of groupEp"), std::to_string(ranks));
+    require_ranks("epWorldSize", ranks, group);
     if (rank != group.rank()) refuse("epRankId", c10::str(group.rank(), ", this rank of groupEp"), std::to_string(rank));
     require_between("sharedExpertRankNum", shared_ranks, 0, ranks - 1);
     if (shared_ranks > 0 && (shared == 0 || shared_ranks % shared != 0))
@@ -52,7 +51,7 @@ int64_t global_tokens(const Experts& experts, const at::Tensor& expert_ids, int6
     return given == 0 ? least : given;
 }
 
-at::Tensor slots_of(const at::Tensor& expert_ids, const std::optional<at::Tensor>& mask, const Experts& experts, int64_t special) {
+at::Tensor slots_of(const at::Tensor& expert_ids, const OptTensor& mask, const Experts& experts, int64_t special) {
     const at::Tensor ids = expert_ids.to(at::kLong);
     if (ids.numel() > 0 && (ids.min().item<int64_t>() < 0 || ids.max().item<int64_t>() >= experts.chosen + special))
         refuse("expertIds", c10::str("experts from 0 to ", experts.chosen + special - 1),

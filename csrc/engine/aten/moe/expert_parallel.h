@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "engine/aten/collective_matmul/collective.h"
+#include "engine/aten/adapter/collective.h"
 
 namespace torch_aclnn::host::aten {
 
@@ -45,7 +45,7 @@ int64_t global_tokens(const Experts& experts, const at::Tensor& expert_ids, int6
 
 // The slot of each of a token's copies {tokens, k + shared experts}, or -1 for those that are not sent: of a mask, or of the `special`
 // experts behind the chosen ones, which compute nothing.
-at::Tensor slots_of(const at::Tensor& expert_ids, const std::optional<at::Tensor>& mask, const Experts& experts, int64_t special);
+at::Tensor slots_of(const at::Tensor& expert_ids, const OptTensor& mask, const Experts& experts, int64_t special);
 
 // Rows between the ranks of tokens and those of experts.
 class Exchange {

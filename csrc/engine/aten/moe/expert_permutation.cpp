@@ -10,36 +10,11 @@
 #include "engine/aten/moe/expert_permutation.h"
 #include "engine/aten/numerics/indices.h"
 #include "engine/aten/numerics/results.h"
-#include "engine/aten/quantization/packed_integers.h"
 #include "vocabulary/moe/expert_permutation_calls.h"
 
 using namespace torch_aclnn::host::aten;
 
 namespace {
-
-using torch_aclnn::host::refuse;
-
-void require_unpadded(const char* name, bool value) {
-    if (value) refuse(name, "false: the engine has no padded mode", "true");
-}
-
-void require_matrix(const char* name, const at::Tensor& tensor) {
-    if (tensor.dim() != 2) refuse(name, "2 dimensions", shape_text(tensor.sizes()));
-}
-
-void require_rows(const char* name, const at::Tensor& tensor, int64_t rows) {
-    if (tensor.dim() < 1 || tensor.size(0) != rows) refuse(name, c10::str(rows, " rows"), shape_text(tensor.sizes()));
-}
-
-void require_multiple(const char* name, const at::Tensor& tensor, int64_t divisor) {
-    if (divisor == 0 ? tensor.numel() != 0 : tensor.numel() % divisor != 0)
-        refuse(name, c10::str("a multiple of ", divisor, " values"), shape_text(tensor.sizes()));
-}
-
-// As many rows as the output has, which nothing else says, with the features of the input.
-Expected rows_like(const at::Tensor& out, const at::Tensor& features) {
-    return shape({out.dim() == 2 ? out.size(0) : 0, features.size(1)});
-}
 
 // Each copy has a place of its own; those behind the rows were dropped.
 at::Tensor kept_places(const at::Tensor& places, int64_t rows) {
@@ -65,28 +40,6 @@ int64_t copies_of_each(const at::Tensor& sorted_indices, int64_t tokens) {
 // How many rows remain: 0 and negative numbers count from all.
 int64_t remaining_rows(const at::Tensor& indices, int64_t wanted) {
     return wanted > 0 ? std::min(wanted, indices.numel()) : std::max<int64_t>(indices.numel() + wanted, 0);
-}
-
-void require_permutation(const at::Tensor& tokens, const at::Tensor& indices, int64_t wanted) {
-    require_matrix("tokens", tokens);
-    require_rows("indices", indices, tokens.size(0));
-    require_between("numOutTokens", wanted, -indices.numel(), std::numeric_limits<int64_t>::max());
-}
-
-// The shape of all tokens; callers without padding pass one number.
-void require_copies(const at::Tensor& sorted_indices, int64_t tokens, const std::optional<at::Tensor>& probs) {
-    require_multiple("sortedIndices", sorted_indices, tokens);
-    if (given(probs) && probs->numel() != sorted_indices.numel())
-        refuse("probs", c10::str(sorted_indices.numel(), " values, as sortedIndices has"), shape_text(probs->sizes()));
-}
-
-// The tokens are needed for the gradient of the probabilities alone.
-void require_tokens(const std::optional<at::Tensor>& tokens, const std::optional<at::Tensor>& probs, const at::Tensor& grad) {
-    if (!tokens && given(probs)) torch_aclnn::host::refuse_null("permutedTokens", "a tensor, for the gradient of probs");
-    require_matrix("permutedTokensGradOut", grad);
-    if (!tokens) return;
-    require_matrix("permutedTokens", *tokens);
-    require_rows("permutedTokensGradOut", grad, tokens->size(0));
 }
 
 // Each of so many rows times its probability.
@@ -120,16 +73,10 @@ at::Tensor to_map(const at::Tensor& values, const at::Tensor& map) {
 }
 
 void require_map(const at::Tensor& map) {
-    require_matrix("routingMap", map);
-    if (map.size(1) == 0) refuse("routingMap", "at least one expert", shape_text(map.sizes()));
+    require_size({"routingMap", map}, 1, 1);
 }
-// An index for each row, and in padded mode as many rows for each expert.
-void require_routed(const at::Tensor& rows, const at::Tensor& indices, int64_t experts, bool padded) {
-    require_expected("sortedIndices", indices, elements(rows.size(0)));
-    if (padded) require_multiple("sortedIndices", indices, experts);
-}
-void require_map(const std::optional<at::Tensor>& map) {
-    if (!map) torch_aclnn::host::refuse_null("routingMap", "a tensor, as the engine needs it to know the experts");
+void require_map(const OptTensor& map) {
+    require_given("routingMap", map, "a tensor, as the engine needs it to know the experts");
     require_map(*map);
 }
 
@@ -149,13 +96,6 @@ static void compute(const call::MoeTokenUnpermute& a) {
     at::Tensor copies = rows_or_zeros(upcast(a.permutedTokens), a.sortedIndices);
     if (given(a.probs)) copies = weighted(copies, *a.probs);
     write(a.out, copies.unflatten(0, at::IntArrayRef{a.out.size(0), copies_of_each(a.sortedIndices, a.out.size(0))}).sum(1));
-}
-static void check(const call::MoeTokenUnpermuteGrad& a) {
-    require_unpadded("paddedMode", a.paddedMode);
-    require_tokens(a.permutedTokens, a.probs, a.permutedTokensGradOut);
-    require_matrix("unpermutedTokensGrad", a.unpermutedTokensGrad);
-    require_copies(a.sortedIndices, a.unpermutedTokensGrad.size(0), a.probs);
-    require_restored(a.restoreShape, a.unpermutedTokensGrad);
 }
 static void compute(const call::MoeTokenUnpermuteGrad& a) {
     const int64_t copies = copies_of_each(a.sortedIndices, a.unpermutedTokensGrad.size(0));
@@ -186,14 +126,6 @@ static void compute(const call::MoeTokenPermuteWithRoutingMapGrad& a) {
     const at::Tensor none = a.permutedProbsOutputGrad->new_zeros({a.tokensNum, a.expertsNum});
     write(a.probsGradOut, a.dropAndPad ? none.index_put({chosen, expert_of_rows(rows, a.expertsNum)}, *a.permutedProbsOutputGrad)
                                        : to_map(*a.permutedProbsOutputGrad, a.routingMap));
-}
-static void check(const call::MoeTokenUnpermuteWithRoutingMap& a) {
-    require_matrix("permutedTokens", a.permutedTokens);
-    require_map(a.routingMap);
-    require_matrix("unpermutedTokens", a.unpermutedTokens);
-    require_restored(a.restoreShape, a.unpermutedTokens);
-    a.paddedMode ? require_routed(a.permutedTokens, a.sortedIndices, a.routingMap->size(1), true)
-                 : require_multiple("sortedIndices", a.sortedIndices, a.unpermutedTokens.size(0));
 }
 static void compute(const call::MoeTokenUnpermuteWithRoutingMap& a) {
     const at::Tensor map = a.routingMap->to(at::kBool), places = a.sortedIndices.to(at::kLong).flatten(), rows = upcast(a.permutedTokens);

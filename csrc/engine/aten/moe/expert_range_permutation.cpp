@@ -6,13 +6,11 @@
 #include "engine/aten/adapter/adapter.h"
 #include "engine/aten/moe/expert_permutation.h"
 #include "engine/aten/numerics/results.h"
-#include "engine/aten/quantization/packed_integers.h"
 
 using namespace torch_aclnn::host::aten;
 
 namespace {
 
-using torch_aclnn::host::refuse;
 using OptRange = std::optional<std::vector<int64_t>>;
 
 struct RowRange {
@@ -22,20 +20,8 @@ struct RowRange {
 // Without one, the first of all, of which 0 and negative numbers count from the end.
 RowRange row_range(const OptRange& range, int64_t rows, int64_t wanted) {
     if (!range || range->empty()) return {0, wanted > 0 ? std::min(wanted, rows) : std::max<int64_t>(rows + wanted, 0)};
-    if (range->size() != 2 || (*range)[0] < 0 || (*range)[1] < (*range)[0] || (*range)[1] > rows)
-        refuse("range", c10::str("a rising pair from 0 to ", rows), c10::str(at::IntArrayRef(*range)));
+    require_rising_pair("range", *range, rows);
     return {(*range)[0], (*range)[1]};
-}
-
-void require_tokens_of_range(const at::Tensor& tokens, const at::Tensor& indices, int64_t wanted) {
-    require_between("numOutTokens", wanted, -indices.numel(), kUnbounded);
-    if (tokens.dim() != 2) refuse("tokens", "2 dimensions", shape_text(tokens.sizes()));
-    if (indices.dim() < 1 || indices.size(0) != tokens.size(0))
-        refuse("indices", c10::str(tokens.size(0), " rows, as tokens has"), shape_text(indices.sizes()));
-}
-void require_rows_of_range(const char* name, const at::Tensor& rows, int64_t least) {
-    if (rows.dim() != 2 || rows.size(0) < least)
-        refuse(name, c10::str("2 dimensions, and at least ", least, " rows"), shape_text(rows.sizes()));
 }
 
 // The rows of a range at these places of all; zeros for those that are not in it.

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "engine/aten/adapter/adapter.h"
+#include "engine/aten/moe/expert_permutation.h"
 #include "engine/aten/numerics/results.h"
 #include "engine/aten/quantization/packed_integers.h"
 #include "vocabulary/moe/expert_routing_calls.h"
@@ -12,8 +13,6 @@
 using namespace torch_aclnn::host::aten;
 
 namespace {
-
-using torch_aclnn::host::refuse;
 
 struct Sorted {
     at::Tensor values, order;
@@ -26,12 +25,6 @@ Sorted sorted(const at::Tensor& x) {
 // The place of each element in the order.
 at::Tensor places_in(const at::Tensor& order) {
     return at::zeros_like(order).scatter(0, order, at::arange(order.numel(), at::kLong));
-}
-
-void require_routed(const at::Tensor& x, const at::Tensor& expert_idx) {
-    if (x.dim() != 2) refuse("x", "2 dimensions", shape_text(x.sizes()));
-    if (expert_idx.dim() != 2 || expert_idx.size(0) != x.size(0))
-        refuse("expertIdx", c10::str(x.size(0), " rows, as x has"), shape_text(expert_idx.sizes()));
 }
 
 // Copies of tokens in the order of experts from `first` on, of which those before `end` count; the copies of experts before `first` come
@@ -73,7 +66,7 @@ at::Tensor rows_by_capacity(const Routing& routing, int64_t capacity) {
 }
 
 // Numbers of copies: their running sum (0), as they are (1), or pairs of an expert and its number where there are any (2).
-void write_counts(const Routing& routing, int64_t type, const std::optional<at::Tensor>& out) {
+void write_counts(const Routing& routing, int64_t type, const OptTensor& out) {
     if (!out) return;
     const at::Tensor counts = routing.counts();
     if (type < 2) return write(out, type == 0 ? at::cumsum(counts, 0) : counts);
@@ -108,8 +101,8 @@ at::Tensor rows_of(const at::Tensor& x, const at::Tensor& copies, int64_t k) {
 }
 
 // Rows as they are stored: unchanged (mode -1), or with static (0) or dynamic (1) quantisation.
-at::Tensor quantised(const at::Tensor& rows, int64_t mode, const std::optional<at::Tensor>& scale, const std::optional<at::Tensor>& offset,
-                     const at::Tensor& experts, const std::optional<at::Tensor>& scale_out) {
+at::Tensor quantised(const at::Tensor& rows, int64_t mode, const OptTensor& scale, const OptTensor& offset, const at::Tensor& experts,
+                     const OptTensor& scale_out) {
     if (mode < 0) return rows;
     at::Tensor numbers = to_double(rows);
     if (mode == 0) return numbers * to_double(*scale).flatten()[0] + to_double(*offset).flatten()[0];
@@ -119,17 +112,11 @@ at::Tensor quantised(const at::Tensor& rows, int64_t mode, const std::optional<a
     return result.numbers;
 }
 
-void require_quantisation(int64_t mode, int64_t drop_pad_mode, const std::optional<at::Tensor>& scale,
-                          const std::optional<at::Tensor>& offset) {
+void require_quantisation(int64_t mode, int64_t drop_pad_mode, const OptTensor& scale, const OptTensor& offset) {
     if (mode >= 0 && drop_pad_mode != 0) refuse("quantMode", "-1, as dropPadMode is 1: the engine has no other", std::to_string(mode));
     if (mode != 0) return;
-    if (!given(scale)) torch_aclnn::host::refuse_null("scale", "a tensor, as quantMode is 0");
-    if (!given(offset)) torch_aclnn::host::refuse_null("offset", "a tensor, as quantMode is 0");
-}
-
-void require_range(at::IntArrayRef range, int64_t experts) {
-    if (range[0] < 0 || range[1] < range[0] || range[1] > experts)
-        refuse("activeExpertRange", c10::str("a rising pair from 0 to ", experts), c10::str(range));
+    if (!given(scale)) refuse_null("scale", "a tensor, as quantMode is 0");
+    if (!given(offset)) refuse_null("offset", "a tensor, as quantMode is 0");
 }
 
 // The copies that have a row in the result, in the order of their experts; with a capacity also their places among so many.
@@ -141,7 +128,7 @@ struct KeptCopies {
 };
 // Writes where each copy went and how many there are.
 KeptCopies kept_copies(const at::Tensor& expert_idx, int64_t mode, int64_t flag, int64_t capacity, int64_t experts, int64_t rows,
-                       const at::Tensor& row_idx, const std::optional<at::Tensor>& counts, const std::optional<at::Tensor>& before) {
+                       const at::Tensor& row_idx, const OptTensor& counts, const OptTensor& before) {
     const Routing routing(expert_idx, 0, mode == 1 || flag != 0 ? experts : std::numeric_limits<int32_t>::max());
     if (mode == 1) {
         const at::Tensor places = rows_by_capacity(routing, capacity);
@@ -186,7 +173,7 @@ static void compute(const call::MoeInitRoutingQuantV2& a) {
     const KeptCopies kept = kept_copies(a.expertIdx, a.dropPadMode, a.expertTokensCountOrCumsumFlag, a.expertCapacity, a.expertNum,
                                         a.expandedX.size(0), a.expandedRowIdx, a.expertTokensCountOrCumsum,
                                         a.expertTokensBeforeCapacityFlag ? a.expertTokensBeforeCapacity : std::nullopt);
-    const std::optional<at::Tensor> scales = at::empty({kept.copies.numel()}, at::kDouble);
+    const OptTensor scales = at::empty({kept.copies.numel()}, at::kDouble);
     const at::Tensor rows = rows_of(a.x, kept.copies, a.expertIdx.size(1));
     write_rounded(a.expandedX, kept.in_place(quantised(rows, a.quantMode, a.scale, a.offset, kept.experts, scales)));
     if (a.quantMode == 1) write(a.expandedScale, kept.in_place(*scales));

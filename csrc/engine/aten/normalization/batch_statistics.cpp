@@ -65,7 +65,7 @@ Channels read_channels(const at::Tensor& values) {
     return result;
 }
 
-void write_channels(const std::optional<at::Tensor>& out, const Channels& values) {
+void write_channels(const OptTensor& out, const Channels& values) {
     if (!out) return;
     if (!out->is_contiguous() || out->numel() != static_cast<int64_t>(values.size())) return write(out, at::tensor(values));
     AT_DISPATCH_FLOATING_TYPES_AND2(at::kHalf, at::kBFloat16, out->scalar_type(), "values of channels", [&] {
@@ -79,17 +79,10 @@ Channels product(Channels a, const Channels& b) {
     return a;
 }
 
-// One value for each channel.
-Elements of_channels(const char* name, const at::Tensor& input) {
-    if (input.dim() < 2) torch_aclnn::host::refuse(name, "at least 2 dimensions", shape_text(input.sizes()));
-    return elements(input.size(1));
-}
-
 // A row for each rank, which has a count.
 Elements of_ranks(const at::Tensor& counts, int64_t channels) {
     int64_t values = 0;
-    if (__builtin_mul_overflow(counts.numel(), channels, &values))
-        torch_aclnn::host::refuse("counts", "a number for each rank", shape_text(counts.sizes()));
+    if (__builtin_mul_overflow(counts.numel(), channels, &values)) refuse("counts", "a number for each rank", shape_text(counts.sizes()));
     return elements(values);
 }
 
@@ -143,7 +136,7 @@ static void compute(const call::BatchNormReduceBackward& a) {
 // mean and invstd have a row for each rank, which saw counts elements of each channel.
 static void compute(const call::BatchNormGatherStatsWithCounts& a) {
     const at::Tensor count = a.counts.to(at::kDouble).reshape({-1, 1}), n = count.sum();
-    const at::Tensor means = a.mean.to(at::kDouble).reshape({count.size(0), of_channels("input", a.input).count});
+    const at::Tensor means = a.mean.to(at::kDouble).reshape({count.size(0), a.input.size(1)});
     const at::Tensor variances = (at::pow(a.invstd.to(at::kDouble).reshape_as(means), -2) - a.eps).clamp_min(0);
     const at::Tensor average = (count * means).sum(0) / n;
     const at::Tensor squares = (count * (variances + at::square(means - average))).sum(0);

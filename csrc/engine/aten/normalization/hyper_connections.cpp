@@ -4,15 +4,11 @@
 
 #include "engine/aten/adapter/adapter.h"
 #include "engine/aten/numerics/results.h"
-#include "engine/aten/quantization/packed_integers.h"
 #include "vocabulary/normalization/hyper_connections_calls.h"
 
 using namespace torch_aclnn::host::aten;
 
 namespace {
-
-using torch_aclnn::host::refuse;
-using OptTensor = std::optional<at::Tensor>;
 
 // Tensors of each token: of n streams with D features each, of n numbers, and of n times n.
 Expected of_token(const at::Tensor& x, std::initializer_list<int64_t> sizes) {
@@ -24,14 +20,6 @@ Expected of_token(const at::Tensor& x, std::initializer_list<int64_t> sizes) {
 int64_t mixes(const at::Tensor& x, const at::Tensor& alpha) {
     const int64_t n = x.size(-2);
     return 2 * n + (alpha.numel() == 3 ? n * n : 0);
-}
-void require_streams(const char* name, const at::Tensor& x) {
-    if (x.dim() != 3 && x.dim() != 4) refuse(name, "3 or 4 dimensions", shape_text(x.sizes()));
-}
-void require_mixing(const at::Tensor& x, const at::Tensor& alpha, bool may_be_two) {
-    require_streams("x", x);
-    if (alpha.dim() != 1 || (alpha.size(0) != 3 && !(may_be_two && alpha.size(0) == 2)))
-        refuse("alpha", may_be_two ? "the shape [3] or [2]" : "the shape [3]", shape_text(alpha.sizes()));
 }
 
 // All tokens below each other: {tokens, ...} with as many dimensions behind as are asked for.
@@ -84,13 +72,6 @@ int64_t steps_of(const at::Tensor& sum, int64_t tokens) {
 // The sums of step k are over the rows if k is even, and over the columns otherwise.
 int64_t summed_dim(int64_t k) {
     return k % 2 == 0 ? -1 : -2;
-}
-void require_steps(const at::Tensor& grad, const at::Tensor& norm, const at::Tensor& sum) {
-    require_streams("gradY", grad);
-    const int64_t n = grad.size(-1), of_step = n == 0 ? 0 : grad.numel() / (n * n) * 8;
-    if (of_step == 0 ? sum.numel() != 0 : sum.numel() % of_step != 0)
-        refuse("sum", c10::str("a multiple of ", of_step, " elements"), shape_text(sum.sizes()));
-    if (norm.numel() != sum.numel() * n) refuse("norm", c10::str(sum.numel() * n, " elements"), shape_text(norm.sizes()));
 }
 // As torch_npu allocates them.
 Elements kept_norms(const at::Tensor& x, int64_t iterations) {

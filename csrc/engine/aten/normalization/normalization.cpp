@@ -16,41 +16,16 @@ using namespace torch_aclnn::host::aten;
 
 namespace {
 
-using torch_aclnn::host::refuse;
-using torch_aclnn::host::refuse_null;
-
 // Running statistics are inputs by their type, and all the same the call updates them.
-void keep(const std::optional<at::Tensor>& statistics, const std::optional<at::Tensor>& updated) {
+void keep(const OptTensor& statistics, const OptTensor& updated) {
     if (statistics && !updated->is_same(*statistics)) statistics->copy_(*updated);
 }
 
-// One for each channel.
-Expected of_channels(const at::Tensor& input) {
-    if (input.dim() < 2) refuse("input", "at least 2 dimensions", shape_text(input.sizes()));
-    return shape({input.size(1)});
-}
-
-void require_given(const char* name, const std::optional<at::Tensor>& mean, const char* other, const std::optional<at::Tensor>& variance,
-                   const char* why) {
-    if (!mean) refuse_null(name, why);
-    if (!variance) refuse_null(other, why);
-}
 // Both or neither in training, and both for what is normalised with them.
-void require_running(const std::optional<at::Tensor>& mean, const std::optional<at::Tensor>& variance, bool training) {
-    if (!training || mean || variance)
-        require_given("runningMean", mean, "runningVar", variance,
-                      training ? "a tensor, as the other one is given" : "a tensor, as training is not set");
-}
-// Only a call of training writes them; otherwise their kind would say so.
-void require_elements_apart(const char* name, const std::optional<at::Tensor>& tensor) {
-    if (tensor && at::has_internal_overlap(*tensor) == at::MemOverlap::Yes)
-        refuse(name, "elements that do not share memory", c10::str(shape_text(tensor->sizes()), " with strides ", tensor->strides()));
-}
-void require_updatable(const std::optional<at::Tensor>& mean, const std::optional<at::Tensor>& variance, bool training) {
-    require_running(mean, variance, training);
-    if (!training) return;
-    require_elements_apart("runningMean", mean);
-    require_elements_apart("runningVar", variance);
+void require_running(const OptTensor& mean, const OptTensor& variance, bool training) {
+    const char* const expected = training ? "a tensor, as the other one is given" : "a tensor, as training is not set";
+    require_given("runningMean", mean, expected, !training || variance);
+    require_given("runningVar", variance, expected, !training || mean);
 }
 
 // One for what is normalised together, whose dimensions some callers keep with one element.
@@ -68,18 +43,16 @@ void require_groups(const NamedShape& input, int64_t batch, int64_t channels, in
     const bool fits = !__builtin_mul_overflow(batch, channels, &count) && !__builtin_mul_overflow(count, positions, &count);
     if (!fits || count != c10::multiply_integers(input.sizes))
         refuse(input.name, c10::str("N, C and HxW elements, ", batch, " * ", channels, " * ", positions), shape_text(input.sizes));
-    if (channels % groups != 0) refuse("group", c10::str("a divisor of C, ", channels), c10::str(groups));
+    require_divisor("group", groups, channels);
 }
 
 // One row for each sequence of x, with its dimension or without.
 Either of_sequences(const at::Tensor& x) {
-    if (x.dim() < 2) refuse("x", "at least 2 dimensions", shape_text(x.sizes()));
     return either(without_dim(x.sizes(), -2), with_size(x.sizes(), -2, 1));
 }
 
 // With one element in each dimension but those of the batch and the channels, or the channels alone.
 Expected of_instances(const at::Tensor& x, std::string_view format) {
-    if (x.dim() != 4) refuse("x", "4 dimensions", shape_text(x.sizes()));
     return format == "NCHW" ? shape({x.size(0), x.size(1), 1, 1}) : shape({x.size(0), 1, 1, x.size(3)});
 }
 Expected of_instance_channels(const at::Tensor& x, std::string_view format) {
@@ -89,11 +62,18 @@ Expected of_instance_channels(const at::Tensor& x, std::string_view format) {
 
 }  // namespace
 
+// Only a call of training writes the running statistics; otherwise their kind would say that their elements share no memory.
+static void check(const call::BatchNorm& a) {
+    require_running(a.runningMean, a.runningVar, a.training);
+    for (const auto& [name, tensor] : {NamedOptional{"runningMean", a.runningMean}, {"runningVar", a.runningVar}})
+        if (a.training && tensor && at::has_internal_overlap(*tensor) == at::MemOverlap::Yes)
+            refuse(name, "elements that do not share memory", c10::str(shape_text(tensor->sizes()), " with strides ", tensor->strides()));
+}
 // saveMean and saveInvstd have no elements unless training. Despite its name the second is the batch's variance, as the formulas of
 // aclnnBatchNormBackward have it (saveVar), and as an NPU writes it.
 static void compute(const call::BatchNorm& a) {
     const at::Tensor x = upcast(a.input);
-    std::optional<at::Tensor> mean = dense(a.runningMean), variance = dense(a.runningVar);
+    OptTensor mean = dense(a.runningMean), variance = dense(a.runningVar);
     if (a.training) {
         const auto [batch_mean, batch_variance] = at::batch_norm_update_stats(x, mean, variance, a.momentum);
         keep(a.runningMean, mean);
@@ -108,12 +88,10 @@ static void compute(const call::BatchNorm& a) {
           std::get<0>(at::native_batch_norm(x, dense(a.weight), dense(a.bias), mean, variance, /*training=*/false, a.momentum, a.eps)));
 }
 
-static void require_statistics(const std::optional<at::Tensor>& running_mean, const std::optional<at::Tensor>& running_var,
-                               const std::optional<at::Tensor>& mean, const std::optional<at::Tensor>& variance, bool training) {
-    if (training)
-        require_given("saveMean", mean, "saveInvstd", variance, "a tensor, as training is set");
-    else
-        require_running(running_mean, running_var, training);
+static void check(const call::BatchNormBackward& a) {
+    require_given("saveMean", a.saveMean, "a tensor, as training is set", a.training);
+    require_given("saveInvstd", a.saveInvstd, "a tensor, as training is set", a.training);
+    if (!a.training) require_running(a.runningMean, a.runningVar, a.training);
 }
 // Of a backward with create_graph: torch takes saveInvstd for what its name says as it differentiates the gradient.
 static void warn_of_second_derivatives() {
@@ -134,7 +112,7 @@ static void compute(const call::BatchNormBackward& a) {
     // Those of the batch count in training alone.
     const auto [mean, variance] =
         a.training ? shown_if_unspecified(dense(a.saveMean), dense(a.saveInvstd)) : SavedStatistics{std::nullopt, std::nullopt};
-    const std::optional<at::Tensor> invstd = a.training && variance ? std::optional(at::rsqrt(*variance + a.eps)) : std::nullopt;
+    const OptTensor invstd = a.training && variance ? std::optional(at::rsqrt(*variance + a.eps)) : std::nullopt;
     const auto [of_input, of_weight, of_bias] =
         at::native_batch_norm_backward(upcast(a.gradOut), upcast(a.input), dense(a.weight), dense(a.runningMean), dense(a.runningVar), mean,
                                        invstd, a.training, a.eps, wanted(a.outputMask, a.gradInput, a.gradWeight, a.gradBias));
@@ -220,8 +198,8 @@ static void compute(const call::AddLayerNormGrad& a) {
     write(a.dbetaOut, of_beta);
 }
 
-static at::Tensor adaptive_normal(const at::Tensor& x, const at::Tensor& scale, const at::Tensor& shift,
-                                  const std::optional<at::Tensor>& weight, const std::optional<at::Tensor>& bias, double epsilon) {
+static at::Tensor adaptive_normal(const at::Tensor& x, const at::Tensor& scale, const at::Tensor& shift, const OptTensor& weight,
+                                  const OptTensor& bias, double epsilon) {
     const auto each = [&](const at::Tensor& row) { return upcast(row).reshape(with_size(x.sizes(), -2, 1).sizes); };
     return at::layer_norm(upcast(x), {x.size(-1)}, dense(weight), dense(bias), epsilon) * (1 + each(scale)) + each(shift);
 }

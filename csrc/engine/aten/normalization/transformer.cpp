@@ -36,12 +36,6 @@ at::Tensor quarter_turned(const at::Tensor& x, int64_t mode) {
     return at::stack({-pairs.select(-1, 1), pairs.select(-1, 0)}, -1).flatten(-2);
 }
 
-// Half of a dimension.
-Expected halved(const char* name, const at::Tensor& x, int64_t dim) {
-    require_even({name, x}, dim);
-    return {with_size(x.sizes(), dim, x.size(dim) / 2).sizes, x.scalar_type()};
-}
-
 // The batch, the channels and the positions of each, as ATen's group normalisation asks for them.
 struct GroupedChannels {
     explicit GroupedChannels(const at::Tensor& x)
@@ -54,24 +48,11 @@ Expected rotated(const NamedShape& x, const NamedShape& cos, const NamedShape& s
     require_even(x, -1);
     for (const NamedShape& angles : {cos, sin})
         if (at::IntArrayRef(broadcast({x, angles}).sizes) != x.sizes)
-            torch_aclnn::host::refuse(angles.name, c10::str("a shape that broadcasts to that of ", x.name, ", ", x.sizes),
-                                      shape_text(angles.sizes));
+            refuse(angles.name, c10::str("a shape that broadcasts to that of ", x.name, ", ", x.sizes), shape_text(angles.sizes));
     return x.sizes;
-}
-// Batch, heads, positions and 64 features.
-void require_features(const NamedShape& x) {
-    constexpr int64_t kFeatures = 64;
-    if (x.sizes.size() != 4 || x.sizes[3] != kFeatures)
-        torch_aclnn::host::refuse(x.name, c10::str("4 dimensions, the last one of ", kFeatures), shape_text(x.sizes));
 }
 void rotate(at::Tensor& x, const at::Tensor& cos, const at::Tensor& sin, std::string_view mode) {
     write(x, upcast(x) * upcast(cos) + quarter_turned(upcast(x), mode == "half" ? 0 : 1) * upcast(sin));
-}
-
-void require_channels_in_groups(const NamedShape& input, const NamedCount& groups) {
-    if (input.sizes.size() < 2 || input.sizes[1] % groups.count != 0)
-        torch_aclnn::host::refuse(groups.name, c10::str("a divisor of ", input.name, "'s dimension 1"),
-                                  c10::str(groups.count, " for ", shape_text(input.sizes)));
 }
 
 }  // namespace

@@ -19,7 +19,7 @@ std::vector<int64_t> position(int64_t element, at::IntArrayRef sizes) {
     return places;
 }
 
-void require_no(const at::Tensor& bad, const char* name, const char* expected, const at::Tensor& values) {
+void refuse_if(const at::Tensor& bad, const char* name, const char* expected, const at::Tensor& values) {
     if (!bad.any().item<bool>()) return;
     const int64_t first = bad.flatten().to(at::kByte).argmax().item<int64_t>();
     refuse(ACL_ERROR_RT_AICORE_EXCEPTION, name, expected,
@@ -29,11 +29,11 @@ void require_no(const at::Tensor& bad, const char* name, const char* expected, c
 }  // namespace
 
 void require_finite(const char* name, const at::Tensor& values) {
-    require_no(at::isfinite(values).logical_not(), name, "values that are finite", values);
+    refuse_if(at::isfinite(values).logical_not(), name, "values that are finite", values);
 }
 
 void require_nonzero(const char* name, const at::Tensor& values) {
-    require_no(values.eq(0), name, "values other than 0", values);
+    refuse_if(values.eq(0), name, "values other than 0", values);
 }
 
 void require_range(const char* name, const at::Tensor& values, int64_t lowest, int64_t bound) {

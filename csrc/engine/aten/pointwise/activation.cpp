@@ -38,13 +38,7 @@ void warn_of_lost_gelu_mode(const char* entry_point) {
 
 // Where the function falls for negative numbers, its result does not say what the argument was.
 void require_result_of_growing(const char* name, const at::Scalar& slope, bool is_result) {
-    if (is_result && slope.toDouble() < 0)
-        torch_aclnn::host::refuse(name, "a number from 0 on, as the forward's result is given", c10::str(slope));
-}
-
-Expected halved(const at::Tensor& self, int64_t dim) {
-    require_even({"self", self}, dim);
-    return with_size(self.sizes(), dim, self.size(dim) / 2);
+    if (is_result && slope.toDouble() < 0) refuse(name, "a number from 0 on, as the forward's result is given", c10::str(slope));
 }
 
 // One weight for all channels, or one for each: those of dimension 1.

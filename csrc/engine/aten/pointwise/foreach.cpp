@@ -30,7 +30,7 @@ int64_t as_round_mode(const char* name, const at::Scalar& mode) {
         case 3:
         case 5:
         case 7: return mode.toLong();
-        default: torch_aclnn::host::refuse(name, "1 round, 2 floor, 3 ceil, 5 trunc or 7 frac", c10::str(mode));
+        default: refuse(name, "1 round, 2 floor, 3 ceil, 5 trunc or 7 frac", c10::str(mode));
     }
 }
 int64_t read_round_mode_number(const char* name, const aclScalar* handle) {
@@ -51,13 +51,6 @@ std::vector<Elements> one_value_each(at::TensorList tensors) {
     return std::vector<Elements>(tensors.size(), elements(1));
 }
 
-// The largest and the smallest number of none are nothing, and so are norms of negative orders.
-void require_elements_for(double order, at::TensorList x) {
-    for (size_t i = 0; i < x.size(); i++)
-        if (x[i].numel() == 0 && (order < 0 || std::isinf(order)))
-            torch_aclnn::host::refuse("x", c10::str("elements, for the norm of order ", order), c10::str("none in tensor ", i));
-}
-
 }  // namespace
 
 namespace torch_aclnn::host::aten::kind {
@@ -66,6 +59,13 @@ using RoundMode = Kind<const aclScalar*, int64_t, int64_t, read_round_mode_numbe
 
 #include "vocabulary/pointwise/foreach_calls.h"
 
+// The largest and the smallest number of none are nothing, and so are norms of negative orders.
+static void check(const call::ForeachNorm& a) {
+    const double order = a.scalar.toDouble();
+    for (size_t i = 0; i < a.x.size(); i++)
+        if (a.x[i].numel() == 0 && (order < 0 || std::isinf(order)))
+            refuse("x", c10::str("elements, for the norm of order ", order), c10::str("none in tensor ", i));
+}
 static void compute(const call::ForeachRoundOffNumber& a) {
     const int64_t mode = as_round_mode("roundMode", a.roundMode.item());
     for_each(a.out, [&](at::Tensor& result, size_t i) { round_off(result, a.x[i], mode); });

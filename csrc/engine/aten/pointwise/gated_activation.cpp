@@ -18,12 +18,6 @@ double or_one(const std::optional<at::Scalar>& beta) {
     return beta ? beta->toDouble() : 1;
 }
 
-// Half of the last dimension.
-Expected half_of(const char* name, const at::Tensor& x, int64_t dim) {
-    require_even({name, x}, dim);
-    return {with_size(x.sizes(), dim, x.size(dim) / 2).sizes, x.scalar_type()};
-}
-
 }  // namespace
 
 #include "vocabulary/pointwise/gated_activation_calls.h"

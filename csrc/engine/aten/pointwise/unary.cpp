@@ -6,11 +6,6 @@
 
 using namespace torch_aclnn::host::aten;
 
-template <class Bound>
-static void require_bound(const std::optional<Bound>& least, const std::optional<Bound>& most) {
-    if (!least && !most) torch_aclnn::host::refuse_null("clipValueMin", "a bound, where clipValueMax is null");
-}
-
 // Integers have no fraction, and ATen no kernel for them.
 static at::Tensor& fraction(at::Tensor& out, const at::Tensor& self) {
     return at::isIntegralType(self.scalar_type(), false) ? out.zero_() : at::frac_out(out, self);
@@ -28,7 +23,7 @@ static Expected clamped(const at::Tensor& self, std::initializer_list<std::optio
         if (bound && !c10::canCast(at::result_type(self, *bound), *expected.type)) expected.type = at::result_type(self, *bound);
     return expected;
 }
-static Expected clamped(const at::Tensor& self, const std::optional<at::Tensor>& least, const std::optional<at::Tensor>& most) {
+static Expected clamped(const at::Tensor& self, const OptTensor& least, const OptTensor& most) {
     return broadcast({{"self", self}, {"clipValueMin", least.value_or(self)}, {"clipValueMax", most.value_or(self)}});
 }
 

@@ -9,10 +9,6 @@
 
 using namespace torch_aclnn::host::aten;
 
-static void require_range_of_levels(int64_t least, int64_t most) {
-    if (least > most) torch_aclnn::host::refuse("quantMin", c10::str("at most quantMax, ", most), c10::str(least));
-}
-
 static void compute(const call::FakeQuantPerChannelAffineCachemask& a) {
     const auto [rounded, kept] = at::fake_quantize_per_channel_affine_cachemask(
         upcast(a.self), a.scale.to(at::kFloat), a.zeroPoint.to(at::kInt), from_front(a.axis, a.self.dim()), a.quantMin, a.quantMax);

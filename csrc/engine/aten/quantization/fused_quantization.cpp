@@ -12,37 +12,10 @@ using namespace torch_aclnn::host::aten;
 
 namespace {
 
-using torch_aclnn::host::refuse;
-
-void require_bytes(const char* name, const PackableTensor& y) {
-    if (y.scalar_type() != at::kChar || y.has_four_bits()) refuse(name, "a data type of INT8", c10::str(y.scalar_type()));
-}
-
-// The ends of groups of rows, of which the last is that of all.
-void require_ends_of(const at::Tensor& x, const at::Tensor& scale, const at::Tensor& ends) {
-    if (x.dim() != 2) refuse("x", "2 dimensions", shape_text(x.sizes()));
-    if (scale.dim() != 2 || scale.size(0) < 1 || scale.size(1) != x.size(1))
-        refuse("scale", c10::str("rows of ", x.size(1)), shape_text(scale.sizes()));
-    require_expected("groupIndex", ends, shape({scale.size(0)}));
-}
-
-// What a static quantisation needs, and how large it is.
-void require_static_scale(std::string_view mode, const at::Tensor& x, const std::optional<at::Tensor>& scale,
-                          const std::optional<at::Tensor>& offset) {
-    if (mode == "static" && !given(scale)) torch_aclnn::host::refuse_null("inputScale", "a tensor, as quantMode is static");
-    if (given(scale)) require_expected("inputScale", *scale, broadcasts_to(x));
-    if (given(offset)) require_expected("inputOffset", *offset, broadcasts_to(x));
-}
-
 // By scales that divide or multiply, and offsets.
-at::Tensor with_scale(const at::Tensor& x, const at::Tensor& scale, const std::optional<at::Tensor>& offset, bool divide) {
+at::Tensor with_scale(const at::Tensor& x, const at::Tensor& scale, const OptTensor& offset, bool divide) {
     const at::Tensor numbers = divide ? x / to_double(scale) : x * to_double(scale);
     return given(offset) ? numbers + to_double(*offset) : numbers;
-}
-void require_scale(const at::Tensor& x, const char* scale_name, const at::Tensor& scale, const char* offset_name,
-                   const std::optional<at::Tensor>& offset) {
-    require_expected(scale_name, scale, broadcasts_to(x));
-    if (given(offset)) require_expected(offset_name, *offset, broadcasts_to(x));
 }
 
 void store_rows(const at::Tensor& rows, const PackableTensor& y, at::Tensor& scale) {
@@ -54,28 +27,6 @@ void store_rows(const at::Tensor& rows, const PackableTensor& y, at::Tensor& sca
 // Each piece of K features times the rotation.
 at::Tensor rotated(const at::Tensor& x, const at::Tensor& rotation) {
     return at::matmul(to_double(x).unflatten(1, {-1, rotation.size(0)}), to_double(rotation)).flatten(1);
-}
-void require_rotation(const at::Tensor& x, const at::Tensor& rotation, const std::optional<at::Tensor>& alpha, int64_t axis, bool turn) {
-    if (x.dim() != 2) refuse("x", "2 dimensions", shape_text(x.sizes()));
-    const int64_t size = rotation.dim() == 2 ? rotation.size(0) : 0;
-    require_expected("rotation", rotation, shape({size, size}));
-    if (size == 0 || x.size(1) % size != 0) refuse("rotation", c10::str("rows of a divisor of ", x.size(1)), std::to_string(size));
-    require_not_given("alpha", alpha);
-    if (axis != -1 && axis != 1) refuse("axis", "-1 or 1", std::to_string(axis));
-    if (turn) refuse("transposeY", "false", "true");
-}
-
-// The left and right factors of each matrix of x.
-void require_kronecker(const at::Tensor& x, const at::Tensor& left, const at::Tensor& right, double ratio) {
-    if (x.dim() != 3) refuse("x", "3 dimensions", shape_text(x.sizes()));
-    require_expected("kroneckerP1", left, shape({x.size(1), x.size(1)}));
-    require_expected("kroneckerP2", right, shape({x.size(2), x.size(2)}));
-    if (!(ratio > 0 && ratio <= 1)) refuse("clipRatio", "a number above 0, up to 1", std::to_string(ratio));
-}
-
-void require_type_number(const char* name, int64_t number, const at::Tensor& out) {
-    const int64_t expected = acl_data_type(out.scalar_type());
-    require_between(name, number, expected, expected);
 }
 
 // One scale for each block of so many rows and columns: the largest by 127, but at least the smallest.
@@ -100,16 +51,11 @@ struct Blocks {
         write(scale_out, scale);
     }
 };
-void require_blocks(const at::Tensor& x, double smallest, const PackableTensor& y) {
-    if (x.dim() != 2 && x.dim() != 3) refuse("x", "2 or 3 dimensions", shape_text(x.sizes()));
-    if (!(smallest >= 0)) refuse("minScale", "0 or more", std::to_string(smallest));
-    require_bytes("y", y);
-}
 
 // Rows of the updates go where the indices say: to a batch of their own or one that is named, from a place on along the axis.
 struct QuantScatter {
     const at::Tensor &self, &indices, &updates, &scales;
-    const std::optional<at::Tensor>& zeros;
+    const OptTensor& zeros;
     int64_t axis;
 
     int64_t dim() const { return from_front(axis, self.dim()); }
@@ -133,7 +79,7 @@ struct QuantScatter {
         const at::Tensor places = pairs ? indices.select(1, 1) : indices;
         require_range("indices", places, 0, self.size(dim()) - updates.size(dim()) + 1);
         if (pairs) require_range("indices", indices.select(1, 0), 0, self.size(0));
-        const std::optional<at::Tensor> flat = given(zeros) ? std::optional(zeros->flatten()) : std::nullopt;
+        const OptTensor flat = given(zeros) ? std::optional(zeros->flatten()) : std::nullopt;
         const at::Tensor numbers = at::round(with_scale(to_double(updates), scales.flatten(), flat, true)).clamp(-128, 127);
         for (int64_t row = 0; row < updates.size(0); row++) {
             const int64_t batch = pairs ? indices.select(0, row)[0].item<int64_t>() : row, place = places[row].item<int64_t>();
@@ -145,7 +91,7 @@ struct QuantScatter {
 // The gradients of weight * silu(min(first, limit)) * clamp(second, -limit, limit), of the rows before `rows`; no limit is 0.
 struct SwigluGradient {
     const at::Tensor &grad, &x;
-    const std::optional<at::Tensor>&weight, &origin;
+    const OptTensor &weight, &origin;
     double limit;
 
     at::Tensor of_x() const {
@@ -165,19 +111,12 @@ struct SwigluGradient {
         return both ? half.clamp(-limit, limit) : half.clamp_max(limit);
     }
     // Rows that belong to no group have no gradient.
-    static at::Tensor kept(const at::Tensor& of_rows, const std::optional<at::Tensor>& counts) {
+    static at::Tensor kept(const at::Tensor& of_rows, const OptTensor& counts) {
         if (!given(counts)) return of_rows;
         const at::Tensor rows = of_rows.flatten(0, -2);
         return (rows * at::arange(rows.size(0)).lt(counts->sum()).unsqueeze(1)).view(of_rows.sizes());
     }
 };
-void require_swiglu_gradient(const at::Tensor& x, const std::optional<at::Tensor>& weight, const std::optional<at::Tensor>& origin) {
-    if (x.dim() < 2) refuse("x", "at least 2 dimensions", shape_text(x.sizes()));
-    require_even({"x", x}, -1);
-    if (given(weight) && !given(origin)) torch_aclnn::host::refuse_null("yOrigin", "a tensor, for the gradient of weight");
-    if (given(weight)) require_expected("weight", *weight, with_size(x.sizes(), -1, 1));
-    if (given(origin)) require_expected("yOrigin", *origin, with_size(x.sizes(), -1, x.size(-1) / 2));
-}
 
 Expected inverse_shape(const at::Tensor& x, const at::Tensor& gamma) {
     return reduced(x, normalised_dims(gamma), true);
@@ -188,9 +127,14 @@ Elements inverses_of(const at::Tensor& x, const at::Tensor& gamma) {
 
 }  // namespace
 
+// The ends of groups of rows, of which the last is that of all.
 static void compute(const call::GroupQuant& a) {
     const at::Tensor numbers = to_double(a.x) * rows_of_groups(to_double(a.scale), a.groupIndex, a.x.size(0));
     a.y.store(given(a.offset) ? numbers + to_double(*a.offset) : numbers);
+}
+static void check(const call::GeluQuant& a) {
+    if (a.quantMode == "static" && !given(a.inputScale)) refuse_null("inputScale", "a tensor, as quantMode is static");
+    require_bytes("y", a.y);
 }
 // Before the quantisation of rows, a scale smooths them.
 static void compute(const call::GeluQuant& a) {
@@ -228,6 +172,7 @@ static void compute(const call::SwigluGroupQuantGrad& a) {
     if (given(a.weight)) write(a.gradWeight, SwigluGradient::kept(gradient.of_weight(), a.groupIndex));
 }
 
+// The left and right factors of each matrix of x.
 static void compute(const call::FlatQuant& a) {
     const at::Tensor product = at::matmul(at::matmul(to_double(a.kroneckerP1), to_double(a.x)), to_double(a.kroneckerP2));
     const at::Tensor scale = product.flatten(1).abs().amax(1) / (7 * a.clipRatio);

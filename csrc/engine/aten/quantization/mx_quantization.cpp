@@ -6,6 +6,7 @@
 #include "engine/aten/matmul/matmul.h"
 #include "engine/aten/normalization/rms_norm.h"
 #include "engine/aten/numerics/results.h"
+#include "engine/aten/pointwise/gated.h"
 #include "engine/aten/quantization/low_precision_floats.h"
 #include "engine/aten/quantization/packed_integers.h"
 
@@ -13,12 +14,10 @@ using namespace torch_aclnn::host::aten;
 
 namespace {
 
-using torch_aclnn::host::refuse;
-
 // Of an int64, of which only the lower half is read, as read_quantised_number() does.
 aclDataType read_few_bit_number(const char* name, int64_t number) {
     const auto dtype = static_cast<aclDataType>(static_cast<int32_t>(number));
-    if (!is_few_bit_float(dtype)) refuse(name, "a floating point type of eight or four bits", torch_aclnn::host::to_string(dtype));
+    if (!is_few_bit_float(dtype)) refuse(name, "a floating point type of eight or four bits", to_string(dtype));
     return dtype;
 }
 
@@ -26,14 +25,10 @@ aclDataType read_few_bit_number(const char* name, int64_t number) {
 void require_mx_type(const char* name, const PackableTensor& y, aclDataType named, std::string_view rounding) {
     const aclDataType dtype = y.float_type();
     if (dtype == ACL_HIFLOAT8 || dtype == ACL_FLOAT8_E8M0)
-        refuse(name, "FLOAT8_E4M3FN, FLOAT8_E5M2, FLOAT4_E2M1 or FLOAT4_E1M2", torch_aclnn::host::to_string(dtype));
+        refuse(name, "FLOAT8_E4M3FN, FLOAT8_E5M2, FLOAT4_E2M1 or FLOAT4_E1M2", to_string(dtype));
     if (named != dtype) refuse("dstType", c10::str("that of ", name, ", ", int{dtype}), std::to_string(int{named}));
     if (!has_half_a_byte(dtype) && rounding != "rint")
         refuse("roundMode", c10::str("rint, as ", name, " has eight bits"), std::string(rounding));
-}
-void require_mx_block(int64_t block) {
-    if (block < kMxBlock || block > 1024 || block % kMxBlock != 0)
-        refuse("blocksize", "a multiple of 32 up to 1024", std::to_string(block));
 }
 
 int64_t mx_blocks(int64_t size, int64_t block) {
@@ -82,24 +77,7 @@ void mx_quantise(const at::Tensor& x, int64_t axis, int64_t block, std::string_v
 Expected of_sizes(const std::vector<int64_t>& sizes) {
     return at::IntArrayRef(sizes);
 }
-void require_planes(const char* name, const at::Tensor& x) {
-    if (x.dim() < 2) refuse(name, "at least 2 dimensions", shape_text(x.sizes()));
-}
-Expected half_features(const at::Tensor& x) {
-    require_even({"x", x}, -1);
-    return with_size(x.sizes(), -1, x.size(-1) / 2);
-}
 
-// silu of one half times the other; or pairs of neighbours, with limits.
-at::Tensor mx_gated(const at::Tensor& x, bool left) {
-    const std::vector<at::Tensor> halves = to_double(x).chunk(2, -1);
-    return at::silu(halves[left ? 0 : 1]) * halves[left ? 1 : 0];
-}
-at::Tensor mx_gated_by_pairs(const at::Tensor& x, double limit, double alpha, double bias) {
-    const at::Tensor pairs = to_double(x).unflatten(-1, {-1, 2});
-    const at::Tensor gate = pairs.select(-1, 0).clamp_max(limit), linear = pairs.select(-1, 1).clamp(-limit, limit);
-    return gate * at::sigmoid(alpha * gate) * (linear + bias);
-}
 at::Tensor mx_gated_gradient(const at::Tensor& x, const at::Tensor& grad, bool left) {
     const std::vector<at::Tensor> halves = to_double(x).chunk(2, -1);
     const at::Tensor &gate = halves[left ? 0 : 1], &linear = halves[left ? 1 : 0], sigmoid = at::sigmoid(gate);
@@ -199,12 +177,7 @@ struct GroupedBlocks {
     }
 };
 
-void require_mx_gated(const char* name, const at::Tensor& x, const PackableTensor& y, aclDataType dtype) {
-    if (x.dim() < 2) refuse(name, "at least 2 dimensions", shape_text(x.sizes()));
-    require_even({name, x}, -1);
-    if (y.float_type() != ACL_HIFLOAT8 || dtype != ACL_HIFLOAT8) refuse("y", "HIFLOAT8", torch_aclnn::host::to_string(y.float_type()));
-}
-Elements elements_of(const std::optional<at::Tensor>& list) {
+Elements elements_of(const OptTensor& list) {
     return elements(list ? list->numel() : 0);
 }
 
@@ -256,6 +229,11 @@ static GroupedBlocks grouped_blocks(const call::GroupedDynamicBlockQuant& a) {
     return {a.x, a.groupList, a.minScale, a.rowBlockSize, a.colBlockSize, a.dstTypeMax};
 }
 
+static void check(const call::DynamicMxQuant& a) {
+    require_mx_type("y", a.y, a.dstType, a.roundMode);
+    require_mx_scale("mxscale", a.mxscale);
+    if (a.blocksize > 1024 || a.blocksize % kMxBlock != 0) refuse("blocksize", "a multiple of 32 up to 1024", std::to_string(a.blocksize));
+}
 static void compute(const call::AntiMxQuant& a) {
     const at::Tensor numbers = a.x.values();
     write(a.y, by_mx_exponents(numbers, loaded_exponents(a.mxscale.values(), a.axis, numbers.size(a.axis)), a.axis, kMxBlock));
@@ -279,7 +257,8 @@ static void compute(const call::DynamicDualLevelMxQuant& a) {
 
 // Groups matter where blocks lie across rows; the engine has only blocks along the last dimension here.
 static void compute(const call::SwigluMxQuant& a) {
-    const at::Tensor unit = a.swigluMode == 1 ? mx_gated_by_pairs(a.x, a.clampLimit, a.gluAlpha, a.gluBias) : mx_gated(a.x, a.activateLeft);
+    const at::Tensor unit =
+        a.swigluMode == 1 ? swiglu_by_pairs(to_double(a.x), a.clampLimit, a.gluAlpha, a.gluBias) : swiglu(to_double(a.x), a.activateLeft);
     mx_quantise(unit, -1, kMxBlock, a.roundMode, a.y, a.mxscale);
 }
 
@@ -311,7 +290,7 @@ static void compute(const call::DynamicBlockMxQuant& a) {
 }
 
 static void check(const call::SwigluGroupQuant& a) {
-    require_mx_gated("x", a.x, a.y, a.dstType);
+    if (a.y.float_type() != ACL_HIFLOAT8 || a.dstType != ACL_HIFLOAT8) refuse("y", "HIFLOAT8", to_string(a.y.float_type()));
     require_not_given("scale", a.scale);
     require_between("quantMode", a.quantMode, 3, 3);
     require_between("roundScale", a.roundScale, 0, 0);

@@ -189,12 +189,10 @@ std::vector<PackableTensor> read_packables(const char* name, const aclTensorList
 }
 
 void require_expected(const char* name, const PackableTensor& tensor, const Expected& expected) {
-    const std::vector<int64_t> sizes = tensor.sizes();
-    if (at::IntArrayRef(sizes) != at::IntArrayRef(expected.sizes))
-        refuse(name, c10::str("shape ", at::IntArrayRef(expected.sizes), ", in numbers"), shape_text(at::IntArrayRef(sizes)));
+    require_sizes(name, tensor.sizes(), expected, ", in numbers");
 }
-void require_expected(const char* name, const PackableTensor& tensor, const IfWanted& expected) {
-    if (expected.wanted) require_expected(name, tensor, expected.expected);
+void require_expected(const char* name, const PackableTensor& tensor, const Rank& expected) {
+    require_rank(name, tensor.sizes(), expected);
 }
 
 aclDataType read_quantised_dtype(const char* name, aclDataType dtype) {
@@ -206,16 +204,8 @@ aclDataType read_quantised_number(const char* name, int64_t number) {
     return read_quantised_dtype(name, static_cast<aclDataType>(static_cast<int32_t>(number)));
 }
 
-void require_not_given(const char* name, const std::optional<at::Tensor>& tensor) {
-    if (given(tensor)) refuse(name, "null: the engine has none", shape_text(tensor->sizes()));
-}
-
-void require_not_given(std::initializer_list<NamedOptional> parameters) {
-    for (const auto& [name, tensor] : parameters) require_not_given(name, tensor);
-}
-
-void require_broadcast(const char* name, const std::optional<at::Tensor>& tensor, at::IntArrayRef sizes) {
-    if (given(tensor)) require_expected(name, *tensor, broadcasts_to(sizes));
+void require_bytes(const char* name, const PackableTensor& y) {
+    if (y.scalar_type() != at::kChar || y.has_four_bits()) refuse(name, "a data type of INT8", c10::str(y.scalar_type()));
 }
 
 at::Tensor scale_values(const at::Tensor& scale) {

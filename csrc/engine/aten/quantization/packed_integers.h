@@ -95,23 +95,18 @@ using QuantisedNumber = Kind<int64_t, aclDataType, aclDataType, read_quantised_n
 
 // Shapes count numbers.
 void require_expected(const char* name, const PackableTensor& tensor, const Expected& expected);
-void require_expected(const char* name, const PackableTensor& tensor, const IfWanted& expected);
-
-// An optional tensor, of which null and an empty one both mean that it is not given.
-inline bool given(const std::optional<at::Tensor>& tensor) {
-    return tensor && tensor->numel() > 0;
+void require_expected(const char* name, const PackableTensor& tensor, const Rank& expected);
+template <class Statement>
+void require_expected(const char* name, const PackableTensor& tensor, const IfWanted<Statement>& expected) {
+    if (expected.wanted) require_expected(name, tensor, expected.expected);
 }
+
 inline at::Tensor to_double(const at::Tensor& tensor) {
     return tensor.to(at::kDouble);
 }
 
-// 161002 unless the parameter is left out, or each of several.
-using NamedOptional = std::pair<const char*, const std::optional<at::Tensor>&>;
-void require_not_given(const char* name, const std::optional<at::Tensor>& tensor);
-void require_not_given(std::initializer_list<NamedOptional> parameters);
-
-// 161002 if the parameter is given in a shape that does not broadcast to these sizes.
-void require_broadcast(const char* name, const std::optional<at::Tensor>& tensor, at::IntArrayRef sizes);
+// 161002 unless the numbers have eight bits.
+void require_bytes(const char* name, const PackableTensor& y);
 
 // The numbers of a scale. As INT64 or UINT64 it has the bits of a FLOAT in its lower half, as aclnnTransQuantParamV2 writes them.
 at::Tensor scale_values(const at::Tensor& scale);

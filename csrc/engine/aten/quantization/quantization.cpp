@@ -15,8 +15,6 @@ using namespace torch_aclnn::host::aten;
 
 namespace {
 
-using torch_aclnn::host::refuse;
-
 at::Tensor rounded(const at::Tensor& x, std::string_view mode) {
     if (mode == "floor") return at::floor(x);
     if (mode == "ceil") return at::ceil(x);
@@ -31,18 +29,13 @@ at::Tensor along(const at::Tensor& values, const at::Tensor& x, int64_t axis) {
     return to_double(values).view(sizes);
 }
 
-void require_along(const char* name, const at::Tensor& values, const at::Tensor& x, int64_t axis) {
-    if (values.dim() != 1 || x.dim() < 2) require_expected(name, values, broadcasts_to(x));
-    if (values.dim() == 1 && x.dim() > 0 && values.size(0) != 1 && values.size(0) != x.size(axis < 0 ? axis + x.dim() : axis))
-        refuse(name, c10::str("1 value or one for each of x's dimension ", axis), c10::str("shape ", values.sizes(), " for x ", x.sizes()));
+// One number for all of x or for each place along the axis; or what broadcasts to x.
+BroadcastsTo of_axis(const at::Tensor& values, const at::Tensor& x, int64_t axis) {
+    return values.dim() != 1 || x.dim() < 2 ? broadcasts_to(x) : broadcasts_to(shape({x.size(axis)}));
 }
 
-void require_along(const char* name, const std::optional<at::Tensor>& values, const at::Tensor& x, int64_t axis) {
-    if (given(values)) require_along(name, *values, x, axis);
-}
-
-void quantise(const at::Tensor& x, const at::Tensor& scale, const std::optional<at::Tensor>& offset, bool sqrt_mode, std::string_view mode,
-              int64_t axis, const PackableTensor& y) {
+void quantise(const at::Tensor& x, const at::Tensor& scale, const OptTensor& offset, bool sqrt_mode, std::string_view mode, int64_t axis,
+              const PackableTensor& y) {
     at::Tensor numbers = to_double(x) * along(scale, x, axis);
     if (sqrt_mode) numbers = numbers * along(scale, x, axis);
     if (given(offset)) numbers = numbers + along(*offset, x, axis);
@@ -50,23 +43,12 @@ void quantise(const at::Tensor& x, const at::Tensor& scale, const std::optional<
 }
 
 // The input of the quantisation: the rows of x times the smooth scales, which may have one row for each group of rows.
-at::Tensor smoothed(const at::Tensor& x, const std::optional<at::Tensor>& smooth, const std::optional<at::Tensor>& group_ends) {
+at::Tensor smoothed(const at::Tensor& x, const OptTensor& smooth, const OptTensor& group_ends) {
     const at::Tensor numbers = to_double(x);
     if (!given(smooth)) return numbers;
     if (!given(group_ends)) return numbers * to_double(*smooth);
     const at::Tensor rows = numbers.flatten(0, -2);
     return (rows * rows_of_groups(to_double(*smooth), *group_ends, rows.size(0))).view(x.sizes());
-}
-
-void require_smooth(const at::Tensor& x, const std::optional<at::Tensor>& smooth, const std::optional<at::Tensor>& groups) {
-    if (x.dim() < 1) refuse("x", "at least 1 dimension", "none");
-    if (!given(smooth)) return;
-    if (smooth->dim() != (given(groups) ? 2 : 1))
-        refuse("smoothScales", given(groups) ? "2 dimensions, with groups" : "1 dimension, without groups", c10::str(smooth->dim()));
-    if (smooth->size(-1) != x.size(-1)) refuse("smoothScales", c10::str("rows of ", x.size(-1)), shape_text(smooth->sizes()));
-    if (given(groups) && groups->numel() != smooth->size(0))
-        refuse("groupIndex", c10::str(smooth->size(0), " values, as smoothScales has rows"), c10::str(groups->numel()));
-    if (given(groups) && groups->dim() != 1) refuse("groupIndex", "1 dimension", shape_text(groups->sizes()));
 }
 
 // The dimensions that have one scale together.
@@ -84,7 +66,7 @@ Elements scales_of(const at::Tensor& x, std::string_view rows) {
 }
 
 void quantise_dynamically(const at::Tensor& x, std::string_view rows, bool symmetric, const PackableTensor& y, at::Tensor& scale_out,
-                          const std::optional<at::Tensor>& offset_out) {
+                          const OptTensor& offset_out) {
     const std::vector<int64_t> dims = dims_of_one_scale(x, rows);
     const int64_t largest = y.largest(), smallest = -largest - 1;
     if (x.numel() == 0) {  // nothing is the largest
@@ -108,7 +90,7 @@ at::Tensor hardware_bits(const at::Tensor& scale, bool round) {
     return at::bitwise_and(bits, 0xFFFFE000);
 }
 
-void transform_parameters(const at::Tensor& scale, const std::optional<at::Tensor>& offset, bool round, at::Tensor& out) {
+void transform_parameters(const at::Tensor& scale, const OptTensor& offset, bool round, at::Tensor& out) {
     at::Tensor packed = at::bitwise_or(hardware_bits(scale, round), int64_t{1} << 46);
     if (given(offset)) {
         const at::Tensor number = at::round(*offset).clamp(-256, 255).to(at::kLong);
@@ -118,7 +100,7 @@ void transform_parameters(const at::Tensor& scale, const std::optional<at::Tenso
 }
 
 // One number for each scale and offset.
-Elements parameters(const at::Tensor& scale, const std::optional<at::Tensor>& offset) {
+Elements parameters(const at::Tensor& scale, const OptTensor& offset) {
     const Expected together = given(offset) ? broadcast({{"scale", scale}, {"offset", *offset}}) : shaped_like(scale);
     return elements(c10::multiply_integers(together.sizes));
 }
@@ -127,15 +109,6 @@ Elements parameters(const at::Tensor& scale, const std::optional<at::Tensor>& of
 at::Tensor host_numbers(const char* name, const float* values, uint64_t count) {
     if (count < 1 || count > uint64_t{1} << 40) refuse(name, "at least 1 value, and no more than 2^40", std::to_string(count));
     return view_of(const_cast<float*>(values), count * sizeof(float), {static_cast<int64_t>(count)}, {1}, at::kFloat).clone();
-}
-
-void require_vector_or_matrix(const char* name, const at::Tensor& tensor) {
-    if (tensor.dim() != 1 && tensor.dim() != 2) refuse(name, "1 or 2 dimensions", shape_text(tensor.sizes()));
-}
-
-void require_parameters(const at::Tensor& scale, const std::optional<at::Tensor>& offset) {
-    require_vector_or_matrix("scale", scale);
-    if (given(offset)) require_vector_or_matrix("offset", *offset);
 }
 
 }  // namespace
@@ -164,7 +137,7 @@ extern "C" TORCH_ACLNN_HOST_API aclnnStatus aclnnTransQuantParam(const float* sc
             require_not_null("quantParamSize", quantParamSize);
             if (offsetArray == nullptr && offsetSize != 0) refuse("offsetSize", "0 without offsetArray", std::to_string(offsetSize));
             const at::Tensor scale = host_numbers("scaleSize", scaleArray, scaleSize);
-            std::optional<at::Tensor> offset;
+            OptTensor offset;
             if (offsetArray != nullptr) offset = host_numbers("offsetSize", offsetArray, offsetSize);
             at::Tensor packed = at::empty({parameters(scale, offset).count}, at::kLong);
             transform_parameters(scale, offset, false, packed);

@@ -10,10 +10,6 @@ using namespace torch_aclnn::host::aten;
 
 namespace {
 
-void require_no_noise_shape(const std::optional<at::Tensor>& noise_shape) {
-    if (noise_shape) torch_aclnn::host::refuse("optionalNoiseShape", "null", "a tensor");
-}
-
 at::Tensor dropped(const at::Tensor& self, const at::Tensor& mask, double scale) {
     return at::where(unpacked_dropout_mask(mask, self.sizes()), upcast(self) * scale, 0);
 }

@@ -3,19 +3,17 @@
 
 #include <ATen/Functions.h>
 
-#include "engine/aten/adapter/relations.h"
+#include "engine/aten/adapter/expected.h"
 #include "engine/aten/random/random_numbers.h"
-#include "engine/runtime/error/error.h"
 
 namespace torch_aclnn::host::aten {
 
-// 161002 unless the mask has a bit for each element of that shape.
-inline void require_bits(const char* name, const at::Tensor& mask, at::IntArrayRef sizes) {
+// A mask that has a bit for each element of that shape, and may have bytes to spare.
+inline Elements mask_of(at::IntArrayRef sizes) {
     int64_t bits = 1;
-    bool fits = true;
-    for (const int64_t size : sizes) fits = fits && !__builtin_mul_overflow(bits, size, &bits);
-    if (!fits || mask.numel() < bits / 8 + (bits % 8 != 0))
-        refuse(name, c10::str("a bit for each element of the shape ", sizes), shape_text(mask.sizes()));
+    for (const int64_t size : sizes)
+        if (__builtin_mul_overflow(bits, size, &bits)) return elements_from(kUnbounded);
+    return elements_from(bits / 8 + (bits % 8 != 0));
 }
 
 // Bytes of such a mask, each bit of which is 1 with the probability `kept`. aclnnInplaceBernoulli draws the same from the same seed and

@@ -15,15 +15,6 @@ using namespace torch_aclnn::host::aten;
 
 namespace {
 
-// Without replacement, no more than there are.
-void require_draws(int64_t draws, bool replacement, const at::Tensor& self) {
-    if (self.dim() < 1 || self.dim() > 2 || self.size(-1) == 0)
-        torch_aclnn::host::refuse("self", "1 or 2 dimensions, and at least one category", shape_text(self.sizes()));
-    const int64_t categories = self.size(-1);
-    if (!replacement && draws > categories)
-        torch_aclnn::host::refuse("numsamples", c10::str("at most the ", categories, " categories, without replacement"), c10::str(draws));
-}
-
 void fill_uniform(at::Tensor& out, double from, double to, const PhiloxStream& stream) {
     const int digits = mantissa_digits(out.scalar_type());
     out.copy_(drawn<double>(out.sizes(), [&](int64_t i) { return stream.uniform(i, digits) * (to - from) + from; }));
@@ -51,9 +42,6 @@ void fill_bernoulli(at::Tensor& out, const at::Tensor& prob, const PhiloxStream&
 
 void fill_exponential(at::Tensor& out, double lambda, const PhiloxStream& stream) {
     out.copy_(drawn<double>(out.sizes(), [&](int64_t i) { return -std::log1p(-stream.uniform(i)) / lambda; }));
-}
-void require_rate(double lambda) {
-    require_number_between("lambd", lambda, std::numeric_limits<double>::min(), std::numeric_limits<double>::infinity());
 }
 
 // ATen's algorithm, on a generator of its own for each call.

@@ -24,7 +24,7 @@ struct SamplingOptions {
 };
 struct SamplingResults {
     const at::Tensor& index;
-    const std::optional<at::Tensor>&logits, &order, &likelihoods;
+    const OptTensor &logits, &order, &likelihoods;
 };
 
 // One sequence's tokens, the most likely first, of which those that do not count are dropped.
@@ -50,8 +50,8 @@ struct Candidates {
     }
 };
 
-void sample(const at::Tensor& logits, const at::Tensor& ks, const at::Tensor& ps, const std::optional<at::Tensor>& q,
-            const std::optional<at::Tensor>& min_ps, const SamplingOptions& o, const SamplingResults& to) {
+void sample(const at::Tensor& logits, const at::Tensor& ks, const at::Tensor& ps, const OptTensor& q, const OptTensor& min_ps,
+            const SamplingOptions& o, const SamplingResults& to) {
     if (o.gives_logits) to.logits->fill_(o.are_logits ? kNever : 0);
     to.index.zero_();
     for (int64_t i = 0; i < logits.size(0); i++) {
@@ -68,11 +68,6 @@ void sample(const at::Tensor& logits, const at::Tensor& ks, const at::Tensor& ps
             to.index[i].copy_(kept.order[chances.argmax().item<int64_t>()]);
         }
     }
-}
-
-void require_logits(const at::Tensor& logits) {
-    if (logits.dim() != 2 || logits.size(1) == 0)
-        torch_aclnn::host::refuse("logits", "2 dimensions, the second not empty", shape_text(logits.sizes()));
 }
 
 }  // namespace

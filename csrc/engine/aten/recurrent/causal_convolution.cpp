@@ -12,9 +12,6 @@ using namespace torch_aclnn::host::aten;
 
 namespace {
 
-using OptTensor = std::optional<at::Tensor>;
-using torch_aclnn::host::aten::require_range;
-
 // Of {positions + width - 1, ..., channels}, with weights of {width, channels}.
 at::Tensor convolved(const at::Tensor& padded, const at::Tensor& weight) {
     const int64_t width = weight.size(0), positions = padded.size(0) - width + 1;
@@ -80,7 +77,7 @@ struct CachedConvolution {
         const int64_t last_end = length - behind - (behind == 0 ? block_size : 0);
         for (int64_t block = 0; block < blocks; block++) {
             const int64_t end = last_end - (blocks - block - 1) * block_size;
-            if (end < 0) torch_aclnn::host::refuse("blockIdxLastScheduledToken", "a block of the tokens", c10::str(of(last_block, i)));
+            if (end < 0) refuse("blockIdxLastScheduledToken", "a block of the tokens", c10::str(of(last_block, i)));
             const int64_t place = lines->select(0, i)[first + block].item<int64_t>();
             states[place].narrow(0, states.size(1) - before, before).copy_(padded.narrow(0, end, before));
         }
@@ -100,18 +97,17 @@ struct CachedConvolution {
 };
 
 void require_cached(const char* name, const at::Tensor& x, const at::Tensor& weight, const at::Tensor& states, const CachedConvolution& a) {
-    using torch_aclnn::host::refuse;
     if (x.dim() != 2 && x.dim() != 3) refuse(name, "2 or 3 dimensions", shape_text(x.sizes()));
     if (weight.dim() != 2 || weight.size(0) == 0 || weight.size(1) != x.size(-1))
         refuse("weight", c10::str("2 dimensions, the second of ", x.size(-1)), shape_text(weight.sizes()));
     if (states.dim() != 3 || states.size(1) < weight.size(0) - 1 || states.size(2) != x.size(-1))
         refuse("convStatesRef", c10::str("3 dimensions, with room for ", weight.size(0) - 1, " positions of ", x.size(-1)),
                shape_text(states.sizes()));
-    if (x.dim() == 2 && !a.starts) torch_aclnn::host::refuse_null("queryStartLoc", "where x has 2 dimensions");
+    if (x.dim() == 2 && !a.starts) refuse_null("queryStartLoc", "where x has 2 dimensions");
     const bool blocks = a.lines && a.lines->dim() == 2;
     if (blocks && !(a.first_block && a.last_block && a.initial)) refuse("cacheIndices", "1 dimension without blocks", "2");
     if (!blocks && (a.first_block || a.last_block || a.initial)) refuse("cacheIndices", "2 dimensions, as there are blocks", "others");
-    if ((blocks || a.resets_start) && !a.computed) torch_aclnn::host::refuse_null("numComputedTokens", "with blocks, or convMode 1");
+    if ((blocks || a.resets_start) && !a.computed) refuse_null("numComputedTokens", "with blocks, or convMode 1");
 }
 
 // One for each sequence.

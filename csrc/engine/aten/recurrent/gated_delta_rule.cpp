@@ -11,9 +11,6 @@ using namespace torch_aclnn::host::aten;
 
 namespace {
 
-using OptTensor = std::optional<at::Tensor>;
-using torch_aclnn::host::aten::require_range;
-
 // Each head of the value has a query and a key, which it may share.
 struct DeltaTokens {
     at::Tensor query, key, value, decay, strength;  // {tokens, heads, ...}
@@ -39,7 +36,7 @@ struct DeltaTokens {
 
 void require_delta_heads(const at::Tensor& key, const at::Tensor& value) {
     if (key.dim() == 3 && value.dim() == 3 && (key.size(1) == 0 || value.size(1) % key.size(1) != 0))
-        torch_aclnn::host::refuse("value", c10::str("a multiple of the key's ", key.size(1), " heads"), shape_text(value.sizes()));
+        refuse("value", c10::str("a multiple of the key's ", key.size(1), " heads"), shape_text(value.sizes()));
 }
 
 // Calls `use` with the number and the first token of each sequence, and the token behind it.

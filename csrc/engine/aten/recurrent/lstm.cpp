@@ -21,18 +21,13 @@ at::Tensor initial(at::TensorList hx, size_t which, int64_t index, const at::Ten
     return hx.empty() ? at::zeros_like(upcast(out)[index]) : upcast(hx.at(which))[index];
 }
 
-at::Tensor or_zeros(const std::optional<at::Tensor>& grad, const at::Tensor& like) {
+at::Tensor or_zeros(const OptTensor& grad, const at::Tensor& like) {
     return grad ? upcast(*grad) : at::zeros_like(upcast(like));
-}
-
-// Without initial states they are zeros.
-void require_states(at::TensorList hx) {
-    if (hx.size() != 0 && hx.size() != 2) torch_aclnn::host::refuse("hx", "h and c, or nothing", std::to_string(hx.size()) + " tensors");
 }
 
 // A gate's four parts for each unit of the cell's state.
 Expected gates_of(const at::Tensor& cell) {
-    if (cell.dim() != 2 || cell.size(1) > kUnbounded / 4) torch_aclnn::host::refuse("cx", "2 dimensions", shape_text(cell.sizes()));
+    if (cell.dim() != 2 || cell.size(1) > kUnbounded / 4) refuse("cx", "2 dimensions", shape_text(cell.sizes()));
     return shape({cell.size(0), 4 * cell.size(1)});
 }
 Expected biases_of(const at::Tensor& cell) {
@@ -46,7 +41,7 @@ Expected biases_of(const at::Tensor& cell) {
 static void check(const call::LSTM& a) {
     require_weights("params", a.params, a.hasBiases, a.numLayers, a.bidirectional);
     require_no_dropout(a.dropout, a.numLayers, a.train);
-    require_states(a.hx);
+    require_count("hx", a.hx.size(), 2, 0, 0);
     require_as_many({{"hOut", a.hOut}, {"cOut", a.cOut}},
                     {"numLayers and bidirectional together", a.numLayers * (a.bidirectional ? 2 : 1)});
     require_training_lists(a.train, a.numLayers, a.bidirectional,

@@ -23,7 +23,7 @@ class RecurrentNetwork {
    public:
     // `batch_sizes` says how many of the batch, which is sorted by length, each step has; without it all steps have all.
     RecurrentNetwork(at::TensorList params, bool has_biases, int64_t layers, bool bidirectional, bool batch_first,
-                     const std::optional<at::Tensor>& batch_sizes)
+                     const OptTensor& batch_sizes)
         : params_(params),
           per_direction_(has_biases ? 4 : 2),
           layers_(layers),
@@ -81,7 +81,7 @@ class RecurrentNetwork {
     at::TensorList params_;
     int64_t per_direction_, layers_, directions_;
     bool batch_first_;
-    std::optional<at::Tensor> batch_sizes_;
+    OptTensor batch_sizes_;
 };
 
 // 161002 unless there are weights for each layer and direction.
@@ -96,7 +96,7 @@ inline void require_weights(const char* name, at::TensorList params, bool has_bi
 class RecurrentShapes {
    public:
     RecurrentShapes(const at::Tensor& input, at::TensorList params, int64_t gates, int64_t layers, bool bidirectional, bool batch_first,
-                    const std::optional<at::Tensor>& batch_sizes)
+                    const OptTensor& batch_sizes)
         : gates_(gates), directions_(bidirectional ? 2 : 1), count_(layers * directions_), batch_first_(batch_first) {
         const at::Tensor& first = params[0];
         units_ = first.dim() == 2 ? first.size(0) / gates : 0;

@@ -12,20 +12,15 @@
 
 using namespace torch_aclnn::host::aten;
 
-namespace {
-
-void require_range(const at::Scalar& min, const at::Scalar& max) {
-    const double low = min.toDouble(), high = max.toDouble();
-    if (!std::isfinite(low) || !std::isfinite(high)) torch_aclnn::host::refuse("min", "a finite range", c10::str(low, " to ", high));
-    if (low > high) torch_aclnn::host::refuse("max", c10::str("at least min, ", low), std::to_string(high));
-}
-
-}  // namespace
-
 // The number of bins is the output's size: the caller knows the largest value.
 static void compute(const call::Bincount& a) {
     require_indices("self", a.self, a.out.numel());
     write(a.out, at::bincount(a.self, a.weights, a.out.numel()));
+}
+static void check(const call::Histc& a) {
+    const double low = a.min.toDouble(), high = a.max.toDouble();
+    if (!std::isfinite(low) || !std::isfinite(high)) refuse("min", "a finite range", c10::str(low, " to ", high));
+    if (low > high) refuse("max", c10::str("at least min, ", low), std::to_string(high));
 }
 static void compute(const call::Histc& a) {
     if (at::isIntegralType(a.self.scalar_type(), false))

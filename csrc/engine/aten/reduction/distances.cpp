@@ -1,8 +1,6 @@
 // Distances between points, and functions of square matrices. Half types are computed in float32.
 #include <ATen/ATen.h>
 
-#include <limits>
-
 #include "engine/aten/adapter/adapter.h"
 #include "engine/aten/numerics/indices.h"
 #include "engine/aten/numerics/results.h"
@@ -11,8 +9,6 @@
 using namespace torch_aclnn::host::aten;
 
 namespace {
-
-using torch_aclnn::host::refuse;
 
 NamedShape square(const NamedShape& matrices) {
     const size_t rank = matrices.sizes.size();
@@ -41,19 +37,8 @@ Expected distances(const at::Tensor& x1, const at::Tensor& x2) {
 
 // The order of the norm, for which -1 stands for infinity.
 constexpr float kInfinite = -1;
-void require_order(float p) {
-    if (p != kInfinite) require_number_between("p", double{p}, 0.0, std::numeric_limits<double>::infinity());
-}
 
-// Points of the plane, in batches, and a number for each of them.
-void require_points(const NamedShape& points) {
-    if (points.sizes.size() != 3 || points.sizes[2] != 2) refuse(points.name, "{batch, points, 2}", shape_text(points.sizes));
-}
-void require_points(const NamedShape& xyz1, const NamedShape& xyz2) {
-    require_points(xyz1);
-    require_points(xyz2);
-    if (xyz1.sizes[0] != xyz2.sizes[0]) refuse(xyz2.name, c10::str("the batch of ", xyz1.name, ", ", xyz1.sizes), shape_text(xyz2.sizes));
-}
+// Of each point of a batch.
 Expected of_points(const at::Tensor& points) {
     return points.sizes().slice(0, 2);
 }
@@ -68,9 +53,11 @@ static void compute(const call::Cdist& a) {
     constexpr int64_t kNoProducts = 2;
     write(a.out, at::_cdist_forward(upcast(a.x1), upcast(a.x2), a.p, kNoProducts));
 }
+static void check(const call::CdistBackward& a) {
+    if (a.p != kInfinite) require_number_between("p", double{a.p}, 0.0, kInfinity);
+}
 static void compute(const call::CdistBackward& a) {
-    write(a.out, at::_cdist_backward(dense(a.grad), dense(a.x1), dense(a.x2),
-                                     a.p == kInfinite ? std::numeric_limits<double>::infinity() : a.p, dense(a.cdist)));
+    write(a.out, at::_cdist_backward(dense(a.grad), dense(a.x1), dense(a.x2), a.p == kInfinite ? kInfinity : a.p, dense(a.cdist)));
 }
 
 static void compute(const call::Slogdet& a) {

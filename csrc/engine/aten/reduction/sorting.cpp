@@ -9,12 +9,6 @@
 
 using namespace torch_aclnn::host::aten;
 
-// As many elements as there are along the dimension, at most.
-static void require_k(int64_t k, int64_t dim, const at::Tensor& self) {
-    const int64_t elements = size_of(self, dim);
-    if (k > elements) torch_aclnn::host::refuse("k", c10::str("at most the ", elements, " elements of dimension ", dim), c10::str(k));
-}
-
 static void compute(const call::Sort& a) {
     const auto [values, indices] = at::sort(a.self, a.stable, a.dim, a.descending);
     write(a.valuesOut, values);
@@ -28,8 +22,8 @@ static Expected searched(const at::Tensor& self, const at::Tensor& sequence) {
         sequence.dim() == 1 || (sequence.dim() > 1 && without_dim(sequence.sizes(), -1).sizes == without_dim(self.sizes(), -1).sizes &&
                                 self.dim() == sequence.dim());
     if (!fits)
-        torch_aclnn::host::refuse("sortedSequence", c10::str("1 dimension, or the shape of self, ", self.sizes(), ", but for the last one"),
-                                  shape_text(sequence.sizes()));
+        refuse("sortedSequence", c10::str("1 dimension, or the shape of self, ", self.sizes(), ", but for the last one"),
+               shape_text(sequence.sizes()));
     return shaped_like(self);
 }
 
@@ -49,7 +43,7 @@ static void compute(const call::Unique2& a) {
 static void require_comparable(int64_t dim, const at::Tensor& self) {
     const int64_t empty = std::count(self.sizes().begin(), self.sizes().end(), 0);
     if (empty > (size_of(self, dim) == 0 ? 1 : 0))
-        torch_aclnn::host::refuse("self", c10::str("elements in each dimension but ", dim), shape_text(self.sizes()));
+        refuse("self", c10::str("elements in each dimension but ", dim), shape_text(self.sizes()));
 }
 static void compute(const call::UniqueDim& a) {
     const auto [values, inverse, counts] = at::unique_dim(a.self, a.dim, a.sorted, true, true);
@@ -60,10 +54,10 @@ static void compute(const call::UniqueDim& a) {
 
 // Without a dimension, which the caller says with this number, the input counts as flat.
 constexpr int64_t kNoDimension = 1000;
-static void require_dim_or_none(int64_t dim, const at::Tensor& self) {
-    if (dim == kNoDimension) return;
-    require_dim("dim", dim, self.dim());
-    require_comparable(dim, self);
+static void check(const call::UniqueConsecutive& a) {
+    if (a.dim == kNoDimension) return;
+    require_dim("dim", a.dim, a.self.dim());
+    require_comparable(a.dim, a.self);
 }
 static void compute(const call::UniqueConsecutive& a) {
     const auto dimension = a.dim == kNoDimension ? std::nullopt : std::optional(a.dim);

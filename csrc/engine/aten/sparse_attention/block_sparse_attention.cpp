@@ -1,7 +1,6 @@
 // Attention between those blocks of queries and keys that a mask names for each head.
 #include <algorithm>
 
-#include "engine/aten/quantization/packed_integers.h"
 #include "engine/aten/sparse_attention/multiple_sequences.h"
 #include "vocabulary/sparse_attention/block_sparse_attention_calls.h"
 
@@ -9,8 +8,6 @@ using namespace torch_aclnn::host::aten;
 
 namespace {
 
-using torch_aclnn::host::refuse;
-using OptTensor = std::optional<at::Tensor>;
 using OptLengths = std::optional<std::vector<int64_t>>;
 
 // Sequences of a batch as {heads, positions, features} each (BNSD), or below each other (TND); the lengths are each sequence's own.
@@ -31,7 +28,7 @@ struct BlockSparseAttention {
     }
 
     void require_lengths(const char* name, const OptLengths& lengths, const at::Tensor& tensor) const {
-        if (packed() && !given_lengths(lengths)) torch_aclnn::host::refuse_null(name, "for the layout TND");
+        if (packed() && !given_lengths(lengths)) refuse_null(name, "for the layout TND");
         if (!given_lengths(lengths)) return;
         if (static_cast<int64_t>(lengths->size()) != sequences())
             refuse(name, c10::str(sequences(), " values"), c10::str(at::IntArrayRef(*lengths)));

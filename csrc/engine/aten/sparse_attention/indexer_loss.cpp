@@ -2,7 +2,6 @@
 // softmax of the index' scores, with its gradients.
 #include <limits>
 
-#include "engine/aten/quantization/packed_integers.h"
 #include "engine/aten/sparse_attention/lightning_indexer.h"
 #include "vocabulary/sparse_attention/indexer_loss_calls.h"
 
@@ -10,7 +9,6 @@ using namespace torch_aclnn::host::aten;
 
 namespace {
 
-using torch_aclnn::host::refuse;
 constexpr double kUnseenScore = -std::numeric_limits<double>::infinity();
 
 template <class Arguments>

@@ -5,14 +5,12 @@
 #include <limits>
 
 #include "engine/aten/numerics/indices.h"
-#include "engine/aten/quantization/packed_integers.h"
 #include "vocabulary/sparse_attention/lightning_indexer_calls.h"
 
 using namespace torch_aclnn::host::aten;
 
 namespace {
 
-using OptTensor = std::optional<at::Tensor>;
 constexpr double kUnseen = -std::numeric_limits<double>::infinity();
 
 // Writes the places of the largest scores of each row, and the scores. Behind those that there are, the places are -1.
@@ -35,31 +33,31 @@ void index(const TokenSequences& s, const at::Tensor& query, const at::Tensor& k
     });
 }
 
-// A key's scale for each of its numbers, in the layout of the keys.
-void require_scales(const at::Tensor& key, const at::Tensor& scale) {
-    const at::IntArrayRef sizes = key.sizes().slice(0, key.dim() - 1);
-    if (scale.sizes() != sizes) torch_aclnn::host::refuse("keyDequantScale", shape_text(sizes), shape_text(scale.sizes()));
+template <class Arguments>
+TokenSequences indexed_sequences(const Arguments& a) {
+    return {a.layoutQuery,           a.layoutKey,          a.actualSeqLengthsQuery, a.actualSeqLengthsKey, a.blockTable,
+            "actualSeqLengthsQuery", "actualSeqLengthsKey"};
+}
+TokenSequences indexed_sequences(const call::LightningIndexerGrad& a) {
+    return {
+        a.layout, a.layout, a.actualSeqLengthsQuery, a.actualSeqLengthsKey, std::nullopt, "actualSeqLengthsQuery", "actualSeqLengthsKey"};
 }
 
 }  // namespace
 
 static void compute(const call::LightningIndexer& a) {
-    index(TokenSequences{a.layoutQuery, a.layoutKey, a.actualSeqLengthsQuery, a.actualSeqLengthsKey, a.blockTable, "actualSeqLengthsQuery",
-                         "actualSeqLengthsKey"},
-          a.query, a.key, a.weights, a.sparseMode, a.sparseIndicesOut, a.returnValue ? a.sparseValuesOut : std::nullopt);
+    index(indexed_sequences(a), a.query, a.key, a.weights, a.sparseMode, a.sparseIndicesOut,
+          a.returnValue ? a.sparseValuesOut : std::nullopt);
 }
 static void compute(const call::QuantLightningIndexer& a) {
     const auto scaled = [](const at::Tensor& numbers, const at::Tensor& scale) {
         return numbers.to(at::kFloat) * upcast(scale).unsqueeze(-1);
     };
-    index(TokenSequences{a.layoutQuery, a.layoutKey, a.actualSeqLengthsQuery, a.actualSeqLengthsKey, a.blockTable, "actualSeqLengthsQuery",
-                         "actualSeqLengthsKey"},
-          scaled(a.query, a.queryDequantScale), scaled(a.key, a.keyDequantScale), a.weights, a.sparseMode, a.sparseIndicesOut,
-          std::nullopt);
+    index(indexed_sequences(a), scaled(a.query, a.queryDequantScale), scaled(a.key, a.keyDequantScale), a.weights, a.sparseMode,
+          a.sparseIndicesOut, std::nullopt);
 }
 static void compute(const call::LightningIndexerGrad& a) {
-    const TokenSequences s{
-        a.layout, a.layout, a.actualSeqLengthsQuery, a.actualSeqLengthsKey, std::nullopt, "actualSeqLengthsQuery", "actualSeqLengthsKey"};
+    const TokenSequences s = indexed_sequences(a);
     for (const at::Tensor* gradient : {&a.dQuery, &a.dKey, &a.dWeights}) gradient->zero_();
     s.for_each(a.query, a.key, [&](const TokenSpan& q, const TokenSpan& k) {
         const IndexScores scores(s.of_query(a.query, q), s.of_key(a.key, k), s.of_query(a.weights, q));

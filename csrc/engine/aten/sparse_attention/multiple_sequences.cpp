@@ -4,7 +4,6 @@
 #include <limits>
 
 #include "engine/aten/numerics/indices.h"
-#include "engine/aten/quantization/packed_integers.h"
 
 namespace torch_aclnn::host::aten {
 namespace {
@@ -14,21 +13,21 @@ at::Tensor heads_first(const at::Tensor& tensor, int64_t heads) {
     return first.size(0) == heads ? first : first.repeat_interleave(heads / first.size(0), 0);
 }
 
-void require_lengths(const char* name, const std::optional<at::Tensor>& lengths, bool needed, int64_t count) {
+void require_lengths(const char* name, const OptTensor& lengths, bool needed, int64_t count) {
     if (needed && !given(lengths)) refuse_null(name, "for a layout that is not BSND");
     if (given(lengths) && (lengths->dim() != 1 || (count >= 0 && lengths->size(0) != count)))
         refuse(name, count < 0 ? "1 dimension" : c10::str("the shape [", count, "]"), shape_text(lengths->sizes()));
 }
 
 // The place of the i-th sequence.
-TokenSpan span(std::string_view layout, const std::optional<at::Tensor>& lengths, int64_t i, int64_t whole) {
+TokenSpan span(std::string_view layout, const OptTensor& lengths, int64_t i, int64_t whole) {
     if (!given(lengths)) return {i, 0, whole};
     const int64_t length = lengths->select(0, i).item<int64_t>();
     if (layout != "TND") return {i, 0, length};
     const int64_t first = i == 0 ? 0 : lengths->select(0, i - 1).item<int64_t>();
     return {i, first, length - first};
 }
-void check_lengths(const char* name, const std::optional<at::Tensor>& lengths, std::string_view layout, int64_t whole) {
+void check_lengths(const char* name, const OptTensor& lengths, std::string_view layout, int64_t whole) {
     if (!given(lengths)) return;
     require_range(name, *lengths, 0, whole + 1);
     if (layout == "TND") require_range(name, at::diff(*lengths), 0, whole + 1);
@@ -90,10 +89,10 @@ at::Tensor TokenSequences::of_key(const at::Tensor& tensor, const TokenSpan& spa
 Expected like_queries(const at::Tensor& query, int64_t heads, int64_t features) {
     return with_size(with_size(query.sizes(), -2, heads).sizes, -1, features);
 }
-Expected with_last(const at::Tensor& tensor, const std::optional<at::Tensor>& rope) {
+Expected with_last(const at::Tensor& tensor, const OptTensor& rope) {
     return with_size(tensor.sizes(), -1, given(rope) ? size_of(*rope, -1) : 0);
 }
-void require_rope(const std::optional<at::Tensor>& query, const std::optional<at::Tensor>& key) {
+void require_rope(const OptTensor& query, const OptTensor& key) {
     if (given(query) != given(key)) refuse("keyRope", "a tensor if and only if there is queryRope", given(key) ? "one" : "none");
 }
 Expected by_key_head(const at::Tensor& query, const at::Tensor& key) {
@@ -115,7 +114,7 @@ at::Tensor chosen_columns(const char* name, const at::Tensor& indices, int64_t b
 }
 
 AllowedAttention::AllowedAttention(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const at::Tensor& allowed,
-                                   double scale, const std::optional<at::Tensor>& sink)
+                                   double scale, const OptTensor& sink)
     : query(upcast(query).transpose(0, 1)),
       key(heads_first(key, query.size(1))),
       value(heads_first(value, query.size(1))),

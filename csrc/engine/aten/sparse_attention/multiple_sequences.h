@@ -18,7 +18,7 @@ struct TokenSpan {
 
 struct TokenSequences {
     std::string_view query_layout, key_layout;
-    std::optional<at::Tensor> query_lengths, key_lengths, pages;
+    OptTensor query_lengths, key_lengths, pages;
     const char *query_name, *key_name;  // of the lengths
 
     // 161002 unless queries and keys of these shapes fit together and to the lengths; a key has the query's features.
@@ -38,15 +38,15 @@ struct TokenSequences {
 };
 
 // Lengths that come as an array; none are given by an empty one.
-inline std::optional<at::Tensor> lengths_tensor(const std::optional<std::vector<int64_t>>& lengths) {
+inline OptTensor lengths_tensor(const std::optional<std::vector<int64_t>>& lengths) {
     return lengths && !lengths->empty() ? std::optional(at::tensor(*lengths, at::kLong)) : std::nullopt;
 }
 
 // The queries' shape with other heads and features.
 Expected like_queries(const at::Tensor& query, int64_t heads, int64_t features);
 // A tensor's shape with the features of its part with positions, which queries and keys have or not.
-Expected with_last(const at::Tensor& tensor, const std::optional<at::Tensor>& rope);
-void require_rope(const std::optional<at::Tensor>& query, const std::optional<at::Tensor>& key);
+Expected with_last(const at::Tensor& tensor, const OptTensor& rope);
+void require_rope(const OptTensor& query, const OptTensor& key);
 // The shape of a number for each token, each head of the keys and each head of the query that shares it, {batch, key heads, positions,
 // heads}, or without the batch; and the same without the last dimension.
 Expected by_key_head(const at::Tensor& query, const at::Tensor& key);
@@ -67,7 +67,7 @@ struct AllowedAttention {
     at::Tensor maximum, sum, probabilities;  // {heads, rows, 1} and {heads, rows, columns}
 
     AllowedAttention(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const at::Tensor& allowed, double scale,
-                     const std::optional<at::Tensor>& sink = std::nullopt);
+                     const OptTensor& sink = std::nullopt);
     at::Tensor result() const { return at::matmul(probabilities, value).transpose(0, 1); }
 
     struct Gradients {

@@ -8,7 +8,6 @@ using namespace torch_aclnn::host::aten;
 
 namespace {
 
-using torch_aclnn::host::refuse;
 using OptLengths = std::optional<std::vector<int64_t>>;
 
 // Calls `use` with the first position of each sequence, its length, and the number of its first block.
@@ -28,11 +27,6 @@ int64_t all_blocks(at::IntArrayRef ends, const Blocks& blocks) {
     }
     return count;
 }
-void require_block_ends(at::IntArrayRef ends, const at::Tensor& input) {
-    const bool rising = std::is_sorted(ends.begin(), ends.end()) && (ends.empty() || ends.front() >= 0);
-    if (input.dim() == 3 && (!rising || (!ends.empty() && ends.back() > input.size(0))))
-        refuse("actSeqLen", c10::str("rising numbers up to ", input.size(0)), c10::str(ends));
-}
 
 at::Tensor cut(const at::Tensor& mask, int64_t rows, int64_t columns) {
     return mask.narrow(-2, 0, rows).narrow(-1, 0, columns).to(at::kBool);
@@ -51,21 +45,6 @@ TokenSequences packed_sequences(const OptLengths& query, const OptLengths& key, 
 int64_t length_of(at::IntArrayRef ends, size_t sequence) {
     return ends[sequence] - (sequence == 0 ? 0 : ends[sequence - 1]);
 }
-// Of each sequence as many as its compressed blocks need.
-void require_selected_blocks(at::IntArrayRef queries, at::IntArrayRef compressed, at::IntArrayRef selected, const Blocks& blocks,
-                             int64_t size) {
-    require_as_many({{"actualSelSeqKvLen", selected}}, {"actualSeqQLen", queries});
-    require_selectable(blocks, size);
-    const int64_t each = size / blocks.stride;
-    for (size_t i = 0; i < selected.size(); ++i) {
-        const int64_t keys = length_of(compressed, i), needed = keys / each + (keys % each != 0), got = length_of(selected, i);
-        if (got != needed)
-            refuse("actualSelSeqKvLen", c10::str(needed, " blocks more for the ", keys, " compressed ones of sequence ", i), c10::str(got));
-    }
-}
-void require_heads(const at::Tensor& query, int64_t heads) {
-    if (query.dim() >= 2 && query.size(-2) != heads) refuse("headNum", std::to_string(query.size(-2)), std::to_string(heads));
-}
 
 template <class Arguments>
 TokenSequences selected_sequences(const Arguments& a) {
@@ -74,8 +53,7 @@ TokenSequences selected_sequences(const Arguments& a) {
 template <class Arguments>
 void require_selected(const Arguments& a) {
     selected_sequences(a).require({"query", a.query}, {"key", a.key});
-    require_values(a.key, a.value);
-    require_heads(a.query, a.headNum);
+    require_between("headNum", a.headNum, a.query.size(1), a.query.size(1));
 }
 template <class Arguments>
 SelectedAttention selected_attention(const Arguments& a) {
@@ -109,9 +87,16 @@ static TokenSequences compressed_sequences(const call::NsaCompressAttention& a) 
 }
 static void check(const call::NsaCompressAttention& a) {
     compressed_sequences(a).require({"query", a.query}, {"key", a.key});
-    require_values(a.key, a.value);
-    require_heads(a.query, a.headNum);
-    require_selected_blocks(*a.actualSeqQLen, *a.actualCmpSeqKvLen, a.actualSelSeqKvLen, compressed_blocks(a), a.selectBlockSize);
+    require_between("headNum", a.headNum, a.query.size(1), a.query.size(1));
+    require_as_many({{"actualSelSeqKvLen", a.actualSelSeqKvLen}}, {"actualSeqQLen", *a.actualSeqQLen});
+    require_selectable(compressed_blocks(a), a.selectBlockSize);
+    // Of each sequence as many as its compressed blocks need.
+    const int64_t each = a.selectBlockSize / a.compressStride;
+    for (size_t i = 0; i < a.actualSelSeqKvLen.size(); ++i) {
+        const int64_t keys = length_of(*a.actualCmpSeqKvLen, i), needed = keys / each + (keys % each != 0);
+        if (const int64_t got = length_of(a.actualSelSeqKvLen, i); got != needed)
+            refuse("actualSelSeqKvLen", c10::str(needed, " blocks more for the ", keys, " compressed ones of sequence ", i), c10::str(got));
+    }
 }
 static void compute(const call::NsaCompressAttention& a) {
     const TokenSequences s = compressed_sequences(a);

@@ -6,7 +6,6 @@
 #include <limits>
 
 #include "engine/aten/numerics/indices.h"
-#include "engine/aten/quantization/packed_integers.h"
 #include "engine/aten/sparse_attention/multiple_sequences.h"
 
 namespace torch_aclnn::host::aten {
@@ -57,15 +56,10 @@ inline void write_largest(const at::Tensor& scores, const at::Tensor& places) {
     places.narrow(2, 0, count).copy_(order.narrow(2, 0, count).transpose(0, 1));
 }
 
-inline void require_values(const at::Tensor& key, const at::Tensor& value) {
-    if (value.dim() != key.dim() || !std::equal(key.sizes().begin(), key.sizes().end() - 1, value.sizes().begin()))
-        refuse("value", "the key's shape but for its features", shape_text(value.sizes()));
-}
-
 // Attention to the blocks of keys that the indices name. A mask means that a token sees its own place and those before.
 struct SelectedAttention {
     const at::Tensor &query, &key, &value, &places;
-    const std::optional<at::Tensor>& mask;
+    const OptTensor& mask;
     int64_t block;
     double scale;
 

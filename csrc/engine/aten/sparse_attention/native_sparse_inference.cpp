@@ -6,8 +6,6 @@ using namespace torch_aclnn::host::aten;
 
 namespace {
 
-using torch_aclnn::host::refuse;
-using OptTensor = std::optional<at::Tensor>;
 using OptLengths = std::optional<std::vector<int64_t>>;
 
 // Tensors of inference, as {batch, positions, heads, features} and {blocks, positions, heads, features}. The layout TND has one query for
@@ -36,7 +34,7 @@ struct InferredTokens {
             if ((cache->dim() != 3 && cache->dim() != 4) || cache->size(2) % key_heads != 0 ||
                 (cache->dim() == 4 && cache->size(2) != key_heads))
                 refuse(cache == &key ? "key" : "value", c10::str("pages of ", key_heads, " heads"), shape_text(cache->sizes()));
-        require_values(pages(key), pages(value));
+        require_expected("value", pages(value), with_size(pages(key).sizes(), -1, kAny));
         s.require({"query", this->query(query)}, {"key", pages(key)});
     }
     Expected result(const at::Tensor& query, const at::Tensor& value) const {
@@ -77,8 +75,7 @@ static void compute(const call::NsaCompressWithCache& a) {
 }
 
 static void check(const call::NsaCompressAttentionInfer& a) {
-    require_not_given("attenMask", a.attenMask);
-    require_not_given("topkMask", a.topkMask);
+    require_not_given({{"attenMask", a.attenMask}, {"topkMask", a.topkMask}});
     require_selectable(compressed_blocks(a), a.selectBlockSize);
     const InferredTokens tokens{a.layout, a.headNum, a.keyValueHeadNum};
     tokens.require(a.query, a.key, a.value, tokens.sequences(a.actualQSeqLen, a.actualCmpKvSeqLen, a.blockTable, "actualCmpKvSeqLen"));

@@ -1,14 +1,10 @@
 // Attention to the keys that an index has chosen for each token, of which those of an absorbed latent attention have features of rope.
-#include "engine/aten/quantization/packed_integers.h"
 #include "engine/aten/sparse_attention/multiple_sequences.h"
 #include "vocabulary/sparse_attention/sparse_attention_calls.h"
 
 using namespace torch_aclnn::host::aten;
 
 namespace {
-
-using torch_aclnn::host::refuse;
-using OptTensor = std::optional<at::Tensor>;
 
 struct SparseAttention {
     const at::Tensor &query, &key, &value, &indices;  // with the features of rope
@@ -70,26 +66,6 @@ struct PackedKey {
         return at::cat({values, upcast(key.narrow(-1, numbers, 2 * rope).clone(at::MemoryFormat::Contiguous).view(type))}, -1);
     }
 };
-void require_packed_key(const at::Tensor& query, const at::Tensor& key, int64_t rope, int64_t tile) {
-    const int64_t bytes = size_of(key, key.dim() - 1);
-    const PackedKey packed(bytes, rope, tile);
-    if (key.scalar_type() != at::kChar) refuse("key", "INT8", c10::str(key.scalar_type()));
-    if (!packed.fits(bytes) || size_of(query, query.dim() - 1) != packed.numbers + rope)
-        refuse("key", c10::str("the bytes of a key with ", rope, " features of rope and tiles of ", tile), shape_text(key.sizes()));
-}
-// The same with the query's features, which is what its bytes become.
-NamedShape as_key(const at::Tensor& key, const at::Tensor& query, at::DimVector& sizes) {
-    NamedShape shape("key", key);
-    sizes = at::DimVector(key.sizes());
-    sizes.back() = query.size(-1);
-    shape.sizes = sizes;
-    return shape;
-}
-void require_packed_sequences(const TokenSequences& s, const at::Tensor& query, const at::Tensor& key, int64_t rope, int64_t tile) {
-    at::DimVector sizes;
-    require_packed_key(query, key, rope, tile);
-    s.require({"query", query}, as_key(key, query, sizes));
-}
 
 template <class Arguments>
 TokenSequences sparse_sequences(const Arguments& a) {
@@ -119,7 +95,16 @@ static void compute(const call::SparseFlashAttentionGrad& a) {
 
 static void check(const call::KvQuantSparseFlashAttention& a) {
     require_not_given({{"keyDequantScale", a.keyDequantScale}, {"valueDequantScale", a.valueDequantScale}});
-    require_packed_sequences(sparse_sequences(a), a.query, a.key, a.ropeHeadDim, a.tileSize);
+    const int64_t rope = a.ropeHeadDim, bytes = size_of(a.key, -1), features = size_of(a.query, -1);
+    const PackedKey packed(bytes, rope, a.tileSize);
+    if (a.key.scalar_type() != at::kChar) refuse("key", "INT8", c10::str(a.key.scalar_type()));
+    if (!packed.fits(bytes) || features != packed.numbers + rope)
+        refuse("key", c10::str("the bytes of a key with ", rope, " features of rope and tiles of ", a.tileSize), shape_text(a.key.sizes()));
+    // Of the keys that the bytes become, which have the query's features.
+    const Expected keys = with_size(a.key.sizes(), -1, features);
+    NamedShape key("key", a.key);
+    key.sizes = keys.sizes;
+    sparse_sequences(a).require({"query", a.query}, key);
 }
 // The value is the key without the features of rope.
 static void compute(const call::KvQuantSparseFlashAttention& a) {

@@ -27,8 +27,7 @@ inline AdamState after_adam(const AdamState& state, const AdamNumbers& n, const 
 }
 
 // The powers belong to the step before. The largest second moment so far takes the place of the second moment where it is given.
-inline AdamState after_adamw(const AdamState& state, const AdamNumbers& n, double decay, const at::Tensor& grad,
-                             const std::optional<at::Tensor>& largest) {
+inline AdamState after_adamw(const AdamState& state, const AdamNumbers& n, double decay, const at::Tensor& grad, const OptTensor& largest) {
     const auto [var, m, v] = with_gradient(state, n, grad);
     const at::Tensor spread = ((largest ? at::maximum(*largest, v) : v) / (1 - n.beta2_power * n.beta2)).sqrt() + n.epsilon;
     return {var * (1 - n.lr * decay) - n.lr / (1 - n.beta1_power * n.beta1) * m / spread, m, v};

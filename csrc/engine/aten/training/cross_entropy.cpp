@@ -4,14 +4,11 @@
 #include "engine/aten/adapter/adapter.h"
 #include "engine/aten/numerics/indices.h"
 #include "engine/aten/numerics/results.h"
-#include "engine/aten/quantization/packed_integers.h"
 #include "vocabulary/training/cross_entropy_calls.h"
 
 using namespace torch_aclnn::host::aten;
 
 namespace {
-
-using torch_aclnn::host::refuse;
 
 at::Tensor classes_of(const at::Tensor& targets, int64_t classes, int64_t ignored) {
     at::Tensor target = targets.to(at::kLong);
@@ -27,8 +24,8 @@ struct Terms {
     std::string_view reduction;
 
     // A target that is ignored counts as one of class 0, whatever its number is.
-    Terms(const at::Tensor& targets, const std::optional<at::Tensor>& weights, int64_t classes, double smoothing,
-          std::string_view reduction, int64_t ignored)
+    Terms(const at::Tensor& targets, const OptTensor& weights, int64_t classes, double smoothing, std::string_view reduction,
+          int64_t ignored)
         : target(classes_of(targets, classes, ignored)),
           weight(weights ? upcast(*weights) : at::ones({classes})),
           of_target(weight.index_select(0, target)),
@@ -44,19 +41,9 @@ struct Terms {
     at::Tensor divisor() const { return reduction == "mean" ? (of_target * counts).sum() : at::ones({}); }
 };
 
-void require_terms(const char* name, const at::Tensor& input, double smoothing, double scale_of_z) {
-    if (input.dim() != 2) refuse(name, "2 dimensions", shape_text(input.sizes()));
-    require_number_between("labelSmoothing", smoothing, 0, 1);
-    if (scale_of_z != 0) refuse("lseSquareScaleForZloss", "0: no other is supported", c10::str(scale_of_z));
-}
-
 // One loss for each row, or one value.
 Elements losses(const at::Tensor& input, std::string_view reduction) {
     return elements(reduction == "none" ? input.size(0) : 1);
-}
-
-void require_false(const char* name, bool value) {
-    if (value) refuse(name, "false: no other is supported", "true");
 }
 
 }  // namespace

@@ -5,7 +5,6 @@
 #include "engine/aten/adapter/adapter.h"
 #include "engine/aten/numerics/indices.h"
 #include "engine/aten/numerics/results.h"
-#include "engine/aten/quantization/packed_integers.h"
 
 using namespace torch_aclnn::host::aten;
 
@@ -21,21 +20,6 @@ at::Tensor packed_bits(const at::Tensor& truth) {
 at::Tensor unpacked_bits(const at::Tensor& bytes, int64_t count) {
     const at::Tensor bits = at::bitwise_right_shift(bytes.to(at::kInt).unsqueeze(1), at::arange(7, -1, -1, at::kInt));
     return at::bitwise_and(bits, 1).flatten().narrow(0, 0, count);
-}
-
-void require_factors(const at::Tensor& input, const at::Tensor& weight) {
-    using torch_aclnn::host::refuse;
-    if (input.dim() != 2) refuse("input", "2 dimensions", shape_text(input.sizes()));
-    if (weight.dim() != 2 || weight.size(1) != input.size(1))
-        refuse("weight", c10::str("2 dimensions, the second of ", input.size(1)), shape_text(weight.sizes()));
-}
-void require_label_range(const at::Tensor& weight, int64_t first, int64_t last) {
-    if (weight.dim() == 2) require_between("vocabEndIndex", last, first, first + weight.size(0) - 1);
-}
-// Either the softmax, or what it is made of.
-void require_softmax(const std::optional<at::Tensor>& softmax, const std::optional<at::Tensor>& max, const std::optional<at::Tensor>& sum) {
-    if (!softmax && !max) torch_aclnn::host::refuse_null("logitsMax", "where there is no softmax");
-    if (!softmax && !sum) torch_aclnn::host::refuse_null("sumExpLogits", "where there is no softmax");
 }
 
 }  // namespace

@@ -12,8 +12,6 @@ using namespace torch_aclnn::host::aten;
 
 namespace {
 
-using torch_aclnn::host::refuse;
-
 // The loss of each element, or one for all, which some callers give a dimension.
 Either lost(const Expected& of_each, int64_t reduction) {
     return reduction == at::Reduction::None ? either(of_each, of_each) : either(one_value(), shape({1}));
@@ -29,14 +27,9 @@ BroadcastsTo losses(const at::Tensor& self, const at::Tensor& target) {
     return broadcasts_to(broadcast({{"self", self}, {"target", target}}));
 }
 
-// The scores of each class of one element or of several, or of planes; the elements' classes; and the classes' weights.
+// The scores of each class of one element or of several; the elements' classes; and the classes' weights.
 Expected elements_of(const at::Tensor& self) {
-    if (self.dim() != 1 && self.dim() != 2) refuse("self", "1 or 2 dimensions", shape_text(self.sizes()));
     return self.sizes().slice(0, self.dim() - 1);
-}
-Expected pixels_of(const at::Tensor& self) {
-    if (self.dim() != 4) refuse("self", "4 dimensions", shape_text(self.sizes()));
-    return without_dim(self.sizes(), 1);
 }
 int64_t classes_of(const at::Tensor& self) {
     return self.size(self.dim() == 1 ? 0 : 1);
@@ -79,24 +72,17 @@ struct Ctc {
     }
 
     void require(int64_t blank) const {
-        if (log_probs.dim() != 3) refuse("logProbs", "3 dimensions", shape_text(log_probs.sizes()));
         require_as_many({{"inputLengths", input_lengths}, {"targetLengths", target_lengths}},
                         {"dimension 1 of logProbs", log_probs.size(1)});
-        require_lengths("inputLengths", input_lengths, log_probs.size(0));
-        if (!joined() && (targets.dim() != 2 || targets.size(0) != log_probs.size(1)))
-            refuse("targets", c10::str("1 dimension, or 2 with ", log_probs.size(1), " rows"), shape_text(targets.sizes()));
-        require_lengths("targetLengths", target_lengths, targets.size(-1));
+        require_values("inputLengths", input_lengths, 0, log_probs.size(0));
+        if (!joined()) require_expected("targets", targets, shape({log_probs.size(1), kAny}));
+        require_values("targetLengths", target_lengths, 0, targets.size(-1));
         int64_t left = targets.size(-1);
         for (const int64_t length : target_lengths)
             if (joined() && (left -= length) < 0)
                 refuse("targetLengths", c10::str("lengths whose sum is ", targets.size(0)), c10::str(target_lengths));
         const int64_t labels = log_probs.size(2);
         if (blank >= labels) refuse("blank", c10::str("one of the ", labels, " labels of logProbs"), c10::str(blank));
-    }
-    static void require_lengths(const char* name, at::IntArrayRef lengths, int64_t longest) {
-        require_values(name, lengths, 0);
-        for (const int64_t length : lengths)
-            if (length > longest) refuse(name, c10::str("lengths of at most ", longest), c10::str(length));
     }
 
     // Only what is within the lengths is a label.
@@ -196,22 +182,12 @@ static void compute(const call::CtcLossBackward& a) {
                                         a.blank, a.zeroInfinity));
 }
 
-// Only the batch may be empty.
-static void require_classes(const at::Tensor& self) {
-    if (self.dim() > 2 || self.dim() == 0 || self.size(-1) == 0)
-        torch_aclnn::host::refuse("self", "1 or 2 dimensions, with classes", shape_text(self.sizes()));
-}
 static void compute(const call::MultilabelMarginLoss& a) {
     const auto [loss, is_target] = at::multilabel_margin_loss_forward(upcast(a.self), classes(a.target), a.reduction);
     write(a.out, loss);
     write(a.isTarget, is_target);
 }
 
-// Of logits and probabilities of each class, for each row; and the gradient with respect to the logits.
-static Expected rows_of(const at::Tensor& features) {
-    if (features.dim() != 2) refuse("features", "2 dimensions", shape_text(features.sizes()));
-    return features.sizes().slice(0, 1);
-}
 static void compute(const call::SoftmaxCrossEntropyWithLogits& a) {
     const at::Tensor logarithms = at::log_softmax(upcast(a.features), 1), wanted = upcast(a.labels);
     write(a.loss, (wanted * logarithms).sum(1).neg());

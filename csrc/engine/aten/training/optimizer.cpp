@@ -23,11 +23,11 @@ static void compute(const call::AmpUpdateScale& a) {
 // One parameter's step by ATen's kernel for lists, which goes by the number of elements of the parameter alone. `step` counts the steps
 // before this one, and `updated` has the parameter, its moments, and with amsgrad the largest second moment so far.
 using FusedStep = void(at::TensorList, at::TensorList, at::TensorList, at::TensorList, at::TensorList, at::TensorList, double, double,
-                       double, double, double, bool, bool, const std::optional<at::Tensor>&, const std::optional<at::Tensor>&);
+                       double, double, double, bool, bool, const OptTensor&, const OptTensor&);
 struct StepOptions {
     double lr, beta1, beta2, weight_decay, epsilon;
     bool amsgrad, maximize;
-    std::optional<at::Tensor> grad_scale = std::nullopt, found_inf = std::nullopt;
+    OptTensor grad_scale = std::nullopt, found_inf = std::nullopt;
 };
 static at::Tensor after_step(FusedStep* fused, const std::vector<at::Tensor>& updated, const at::Tensor& grad, const at::Tensor& step,
                              const StepOptions& o) {
@@ -44,9 +44,6 @@ static at::Tensor after_step(FusedStep* fused, const std::vector<at::Tensor>& up
           o.weight_decay, o.epsilon, o.amsgrad, o.maximize, o.grad_scale, o.found_inf);
     for (size_t i = 0; i < updated.size(); ++i) write(updated[i], results[i]);
     return gradient;
-}
-static void require_maxima(bool amsgrad, const std::optional<at::Tensor>& maxima) {
-    if (amsgrad && !maxima) torch_aclnn::host::refuse_null("maxGradNorm", "a tensor, as amsgrad is set");
 }
 static void compute(const call::ApplyAdamWV2& a) {
     std::vector<at::Tensor> updated{a.varRef, a.mRef, a.vRef};
@@ -96,7 +93,7 @@ static void compute(const call::ApplyAdam& a) {
 }
 static void compute(const call::ApplyAdamW& a) {
     const at::Tensor gradient = a.maximize ? -upcast(a.grad) : upcast(a.grad);
-    const std::optional<at::Tensor> largest = a.amsgrad ? upcast(a.maxGradNorm) : std::nullopt;
+    const OptTensor largest = a.amsgrad ? upcast(a.maxGradNorm) : std::nullopt;
     write_state({a.varRef, a.mRef, a.vRef},
                 after_adamw({upcast(a.varRef), upcast(a.mRef), upcast(a.vRef)},
                             {one(a.beta1Power), one(a.beta2Power), one(a.lr), one(a.beta1), one(a.beta2), one(a.epsilon)},
@@ -120,7 +117,7 @@ static void compute(const call::ApplyFusedEmaAdam& a) {
 
 // Of 1-bit Adam: signs in bytes, in so many rows.
 static Expected in_rows(int64_t count, int64_t size) {
-    if (count % size != 0) torch_aclnn::host::refuse("size", c10::str("a divisor of ", count), std::to_string(size));
+    require_divisor("size", size, count);
     return shape({size, count / size});
 }
 

@@ -15,8 +15,6 @@ using namespace torch_aclnn::host::aten;
 
 namespace {
 
-using torch_aclnn::host::refuse;
-
 int64_t counted(const char* name, Int128 size) {
     if (size < 0 || size > std::numeric_limits<int64_t>::max())
         refuse(name, "a number that gives the result a size", c10::str(static_cast<double>(size)));
@@ -37,7 +35,6 @@ bool pads_each_side(int64_t directions, at::IntArrayRef padding) {
 
 void require_steps(const at::Tensor& weight, at::IntArrayRef stride, at::IntArrayRef padding, bool may_pad_each_side,
                    at::IntArrayRef dilation, at::IntArrayRef output_padding) {
-    if (weight.dim() < 3 || weight.dim() > 5) refuse("weight", "3 to 5 dimensions", shape_text(weight.sizes()));
     const int64_t directions = weight.dim() - 2;
     for (int64_t d = 2; d < weight.dim(); d++)
         if (weight.size(d) == 0) refuse("weight", c10::str("a window of at least 1 in dimension ", d), shape_text(weight.sizes()));
@@ -48,12 +45,6 @@ void require_steps(const at::Tensor& weight, at::IntArrayRef stride, at::IntArra
     require_values("padding", padding, 0);
     require_values("dilation", dilation, 1);
     require_values("outputPadding", output_padding, 0);
-}
-
-// Each group has as many channels.
-void require_groups(int64_t groups, const at::Tensor& self) {
-    if (self.dim() < 2 || self.size(1) % groups != 0)
-        refuse("groups", "a divisor of self's dimension 1", c10::str(groups, " for shape ", self.sizes()));
 }
 
 int64_t output_channels(const at::Tensor& weight, bool transposed, int64_t groups) {

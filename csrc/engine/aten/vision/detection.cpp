@@ -14,8 +14,6 @@ using namespace torch_aclnn::host::aten;
 
 namespace {
 
-using torch_aclnn::host::refuse;
-
 // Corners of boxes, one tensor for each.
 struct Boxes {
     at::Tensor x0, y0, x1, y1;
@@ -34,14 +32,6 @@ Boxes corners(const at::Tensor& boxes, int64_t dim, bool centred) {
 at::Tensor common_area(const Boxes& a, const Boxes& b) {
     const at::Tensor width = at::minimum(a.x1, b.x1) - at::maximum(a.x0, b.x0), height = at::minimum(a.y1, b.y1) - at::maximum(a.y0, b.y0);
     return width.clamp_min(0) * height.clamp_min(0);
-}
-void require_boxes(const char* name, const at::Tensor& boxes, int64_t dim) {
-    if (boxes.dim() != 2 || boxes.size(dim) != 4)
-        refuse(name, dim == 0 ? "the shape [4, n]" : "the shape [n, 4]", shape_text(boxes.sizes()));
-}
-void require_pairs(const at::Tensor& first, const at::Tensor& second, int64_t dim) {
-    require_boxes("bBoxes", first, 1 - dim);
-    require_boxes("gtBoxes", second, 1 - dim);
 }
 
 // Where a convolution samples: four pixels around each position, and how much of each. Positions are in the order of the output's rows, the
@@ -173,7 +163,7 @@ static void compute(const call::DeformableConv2d& a) {
                        if (images.size(2) > 0) sampled += images.gather(2, by_channel(index)) * weights;
                    });
     const at::Tensor deformed = (a.modulated ? sampled * numbers[2] : sampled).reshape(a.deformOut.sizes());
-    const std::optional<at::Tensor> bias = a.biasOptional ? std::optional(to_double(*a.biasOptional)) : std::nullopt;
+    const OptTensor bias = a.biasOptional ? std::optional(to_double(*a.biasOptional)) : std::nullopt;
     write(a.out, at::conv2d(deformed, to_double(a.weight), bias, a.kernelSize, at::IntArrayRef{0, 0}, at::IntArrayRef{1, 1}, a.groups));
     write(a.deformOut, deformed);
 }

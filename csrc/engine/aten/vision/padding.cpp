@@ -10,8 +10,6 @@ using namespace torch_aclnn::host::aten;
 
 namespace {
 
-using torch_aclnn::host::refuse;
-
 // With the paddings, after which at least so many elements are left of each dimension.
 Expected padded(const at::Tensor& self, at::IntArrayRef padding, int64_t least) {
     if (padding.size() % 2 != 0 || static_cast<int64_t>(padding.size()) > 2 * self.dim())

@@ -99,13 +99,6 @@ at::Tensor unpooled(const at::Tensor& self, const at::Tensor& indices, at::IntAr
     return places.scatter(-1, flat(positions_in(sizes, indices)), flat(self)).view(out.sizes());
 }
 
-// Found on Ascend910B and Ascend310B, of which the document does not tell.
-void require_precision(const at::Tensor& self, int8_t cube_math_type) {
-    const Product product = config().product;
-    if ((product == Product::a2 || product == Product::edge) && self.scalar_type() == at::kFloat && cube_math_type == 1)
-        refuse("cubeMathType", "0 for FLOAT on " + config().soc_name, "1");
-}
-
 // The documents list INT64; Ascend910B takes INT32 as well.
 void require_unpooling_indices(const at::Tensor& indices) {
     if (config().strict && indices.scalar_type() == at::kInt) refuse("indices", "INT64, as TORCH_ACLNN_HOST_MODE=strict asks", "INT32");
@@ -128,14 +121,6 @@ at::IntArrayRef directions(const at::IntArrayRef& values) {
     static constexpr int64_t kNone = 0;
     return values.empty() ? at::IntArrayRef(kNone) : values.slice(0, std::min<size_t>(values.size(), 2));
 }
-void require_max_pool(at::IntArrayRef kernel, at::IntArrayRef pads, at::IntArrayRef dilations) {
-    require_ends("pads", pads);
-    require_values("pads", pads, 0);
-    require_half(directions(pads), kernel, 1, "pads");
-    require_ends("dilations", dilations);
-    for (const int64_t dilation : dilations)
-        if (dilation != 1) refuse("dilations", "1, as no other is supported", c10::str(dilations));
-}
 
 }  // namespace
 
@@ -147,6 +132,21 @@ static at::DimVector planes_of(const at::Tensor& self) {
 }
 static at::Tensor average(const at::Tensor& self, at::IntArrayRef dims, bool keep) {
     return at::mean(self, dims, keep);
+}
+
+// Found on Ascend910B and Ascend310B, of which the document does not tell.
+static void check(const call::AvgPool2d& a) {
+    const Product product = config().product;
+    if ((product == Product::a2 || product == Product::edge) && a.self.scalar_type() == at::kFloat && a.cubeMathType == 1)
+        refuse("cubeMathType", "0 for FLOAT on " + config().soc_name, "1");
+}
+static void check(const call::MaxPool& a) {
+    require_ends("pads", a.pads);
+    require_values("pads", a.pads, 0);
+    require_half(directions(a.pads), a.kernelShape, 1, "pads");
+    require_ends("dilations", a.dilations);
+    for (const int64_t dilation : a.dilations)
+        if (dilation != 1) refuse("dilations", "1, as no other is supported", c10::str(a.dilations));
 }
 
 static void compute(const call::AdaptiveMaxPool2d& a) {

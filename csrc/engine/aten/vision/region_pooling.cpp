@@ -13,8 +13,6 @@ using namespace torch_aclnn::host::aten;
 
 namespace {
 
-using torch_aclnn::host::refuse;
-
 // Regions {n, 4} of two corners, or {n, 5} with the image before them.
 struct Regions {
     const char* name;  // of the parameter

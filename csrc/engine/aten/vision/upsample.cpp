@@ -13,8 +13,6 @@ using namespace torch_aclnn::host::aten;
 
 namespace {
 
-using torch_aclnn::host::refuse;
-
 // An absent scale comes as 0, as -1 or as 1, depending on the operator; then the ratio of the sizes counts, which is also what 1 gives.
 std::optional<double> scale(double value) {
     return value <= 0 || value == 1 ? std::nullopt : std::optional(value);

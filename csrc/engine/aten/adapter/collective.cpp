@@ -1,4 +1,4 @@
-#include "engine/aten/collective_matmul/collective.h"
+#include "engine/aten/adapter/collective.h"
 
 #include <ATen/ATen.h>
 
@@ -83,6 +83,15 @@ at::Tensor Collective::all_to_all(const at::Tensor& rows, at::IntArrayRef sent, 
     const at::Tensor given = rows.contiguous();
     group_->all_to_all(parts_of(given.data_ptr(), sent), parts_of(all.data_ptr(), received));
     return all;
+}
+
+void require_ranks(const char* name, int64_t ranks, const Collective& group) {
+    if (ranks != group.size()) refuse(name, c10::str(group.size(), ", as the communicator has ranks"), std::to_string(ranks));
+}
+
+void require_parts(const char* name, int64_t count, const Collective& group) {
+    if (count % group.size() != 0)
+        refuse(name, c10::str("as many rows or columns for each of ", group.size(), " ranks"), std::to_string(count));
 }
 
 std::shared_ptr<Collective> read_group(const char* name, const char* group) {

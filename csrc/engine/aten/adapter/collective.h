@@ -11,6 +11,8 @@
 
 namespace torch_aclnn::host::aten {
 
+using host::OperationKind;
+
 class Collective {
    public:
     explicit Collective(Ranks ranks) : ranks_(std::move(ranks)) {}
@@ -39,6 +41,12 @@ class Collective {
     OperationRecord record_{};
     Group* group_ = nullptr;
 };
+
+using RanksGroup = std::shared_ptr<Collective>;
+
+// 161002 unless the communicator has so many ranks, or as many rows or columns for each of them.
+void require_ranks(const char* name, int64_t ranks, const Collective& group);
+void require_parts(const char* name, int64_t count, const Collective& group);
 
 std::shared_ptr<Collective> read_group(const char* name, const char* group);
 

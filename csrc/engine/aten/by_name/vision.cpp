@@ -1,10 +1,13 @@
-// Convolutions in two and three directions, with their gradients. Half types are summed in float32.
+// Convolutions, paddings and boxes.
 #include <array>
+#include <cmath>
 
 #include "engine/aten/by_name/call.h"
 
 using namespace torch_aclnn::host;
 using namespace torch_aclnn::host::aten;
+
+// Convolutions in two and three directions, with their gradients. Half types are summed in float32.
 
 namespace {
 
@@ -117,4 +120,111 @@ OPERATOR(Im2col) {
         refuse("attribute pads", "as much at the end as at the beginning", c10::str(at::IntArrayRef(pads)));
     call.write(0, at::im2col(call.input(0), kernel, call.attribute<std::vector<int64_t>>("dilations"), {pads[0], pads[2]},
                              call.attribute<std::vector<int64_t>>("strides")));
+}
+
+// Padding with a number, by the edge and by reflection. Input 1 has two amounts for each dimension, from the first dimension on.
+
+namespace {
+
+// As ATen takes them: from the last dimension on.
+std::vector<int64_t> amounts(const Call& call, int64_t rank) {
+    if (!call.attribute<bool>("paddings_contiguous", true)) refuse("attribute paddings_contiguous", "true", "false");
+    const std::vector<int64_t> given = call.integers(1);
+    require_count("input 1", given, 2 * rank);
+    std::vector<int64_t> from_last;
+    for (int64_t d = rank - 1; d >= 0; d--) from_last.insert(from_last.end(), {given[2 * d], given[2 * d + 1]});
+    return from_last;
+}
+
+// Those of the last two dimensions, the only ones that may be padded so.
+std::vector<int64_t> of_images(const Call& call, const at::Tensor& x) {
+    if (x.dim() != 4) refuse("input 0", "4 dimensions", shape_text(x.sizes()));
+    const std::vector<int64_t> all = amounts(call, 4);
+    if (std::any_of(all.begin() + 4, all.end(), [](int64_t n) { return n != 0; }))
+        refuse("input 1", "no padding of the first two dimensions", c10::str(at::IntArrayRef(all)));
+    return {all.begin(), all.begin() + 4};
+}
+
+[[noreturn]] void refuse_mode(const std::string& expected, const std::string& mode) {
+    refuse("attribute mode", expected, mode);
+}
+
+}  // namespace
+
+OPERATOR(Pad) {
+    const at::Tensor x = call.input(0);
+    call.write(0, at::constant_pad_nd(x, amounts(call, x.dim())));
+}
+OPERATOR(PadV3) {
+    const at::Tensor x = call.input(0);
+    const std::string& mode = call.attribute<std::string>("mode", "constant");
+    if (mode == "constant") return call.write(0, at::constant_pad_nd(x, amounts(call, x.dim()), call.has_input(2) ? call.scalar(2) : 0));
+    if (mode == "edge") return call.write(0, at::replication_pad2d(x, of_images(call, x)));
+    if (mode == "reflect") return call.write(0, at::reflection_pad2d(x, of_images(call, x)));
+    refuse_mode("constant, edge or reflect", mode);
+}
+OPERATOR(MirrorPad) {
+    const at::Tensor x = call.input(0);
+    const std::string& mode = call.attribute<std::string>("mode");
+    if (mode != "REFLECT") refuse_mode("REFLECT", mode);
+    call.write(0, at::reflection_pad2d(x, of_images(call, x)));
+}
+OPERATOR(PadV3Grad) {
+    const at::Tensor grad = call.computing(0);
+    const std::vector<int64_t> padding = of_images(call, grad);
+    const at::Tensor x = at::zeros(call.output_sizes(0), grad.options());
+    const std::string& mode = call.attribute<std::string>("mode");
+    if (mode == "edge") return call.write(0, at::replication_pad2d_backward(grad, x, padding));
+    if (mode == "reflect") return call.write(0, at::reflection_pad2d_backward(grad, x, padding));
+    refuse_mode("edge or reflect", mode);
+}
+
+// Boxes {x1, y1, x2, y2}, whose last row and column belong to them, and how they differ from others.
+
+namespace {
+
+at::Tensor four_numbers(const Call& call, const char* name) {
+    const std::vector<float>& values = call.attribute<std::vector<float>>(name);
+    require_count(name, values.size(), 4, 4, 4);
+    return at::tensor(values);
+}
+
+at::Tensor boxes(const Call& call, size_t i) {
+    const at::Tensor given = call.computing(i);
+    if (given.dim() != 2 || given.size(1) != 4) refuse("input " + std::to_string(i), "boxes {N, 4}", shape_text(given.sizes()));
+    return given;
+}
+
+struct Centred {
+    at::Tensor centre, size;  // {N, 2}
+};
+
+Centred centred(const at::Tensor& boxes) {
+    const at::Tensor low = boxes.narrow(1, 0, 2), high = boxes.narrow(1, 2, 2);
+    return {(low + high) * 0.5, high - low + 1};
+}
+
+}  // namespace
+
+OPERATOR(BoundingBoxEncode) {
+    const Centred from = centred(boxes(call, 0)), to = centred(boxes(call, 1));
+    const at::Tensor difference = at::cat({(to.centre - from.centre) / from.size, at::log(to.size / from.size)}, 1);
+    call.write(0, (difference - four_numbers(call, "means")) / four_numbers(call, "stds"));
+}
+
+// Sizes change by no more than the ratio, and boxes end at the image's border if max_shape, its height and width, is given.
+OPERATOR(BoundingBoxDecode) {
+    const Centred from = centred(boxes(call, 0));
+    const at::Tensor difference = boxes(call, 1) * four_numbers(call, "stds") + four_numbers(call, "means");
+    const double largest = std::abs(std::log(call.attribute<float>("wh_ratio_clip")));
+    const at::Tensor centre = from.centre + from.size * difference.narrow(1, 0, 2);
+    const at::Tensor half = from.size * at::exp(at::clamp(difference.narrow(1, 2, 2), -largest, largest)) * 0.5;
+    at::Tensor decoded = at::cat({centre - half + 0.5, centre + half - 0.5}, 1);
+    const std::vector<int64_t>& shape = call.attribute<std::vector<int64_t>>("max_shape", {});
+    if (!shape.empty()) {
+        require_count("max_shape", shape.size(), 2, 2, 2);
+        const auto height = static_cast<float>(shape[0] - 1), width = static_cast<float>(shape[1] - 1);
+        decoded = at::minimum(decoded.clamp_min(0), at::tensor({width, height, width, height}));
+    }
+    call.write(0, decoded);
 }
