@@ -21,6 +21,30 @@ DRAWN = ("csrc", "csrc/engine", "csrc/extension", "torch_aclnn")
 # Of the runtime, which is one box of the picture: each folder may include those before it.
 RUNTIME = ("error", "config", "fault", "diagnostics", "call", "device", "memory", "stream", "graph", "operator_by_name")
 
+# Of the other entry points: the families, and adapter/ and numerics/, which all may include, by which others each includes.
+ATEN = {
+    "adapter": "numerics",
+    "attention": "matmul quantization random",
+    "by_name": "layout quantization random recurrent training",
+    "collective_matmul": "matmul normalization quantization",
+    "indexing": "pointwise",
+    "kv_cache": "normalization quantization",
+    "layout": "",
+    "matmul": "layout quantization",
+    "moe": "normalization quantization",
+    "normalization": "pointwise quantization",
+    "numerics": "adapter",
+    "pointwise": "",
+    "quantization": "layout matmul normalization pointwise",
+    "random": "",
+    "recurrent": "",
+    "reduction": "",
+    "sparse_attention": "",
+    "stream": "",
+    "training": "quantization",
+    "vision": "quantization",
+}
+
 Arrow = tuple[Path, Path]
 
 
@@ -126,6 +150,18 @@ def test_no_folder_of_the_runtime_includes_one_that_comes_after_it():
         # What is in the folder itself includes nothing of the others if it is a header, and joins them if not.
         number = order.get(runtime / path.relative_to(runtime).parts[0], len(RUNTIME) if path.suffix == ".cpp" else -1)
         assert [other for other in includes(path) for folder in other.parents if order.get(folder, -1) > number] == [], path
+
+
+def test_families_of_entry_points_include_those_that_are_listed():
+    aten = CSRC / "engine" / "aten"
+    found: dict[str, set[str]] = {path.name: set() for path in aten.iterdir() if path.is_dir()}
+    for path in sources("csrc/engine/aten", ".cpp", ".h"):
+        folders = {other.relative_to(aten).parts[0] for other in includes(path) if within(other, aten)}
+        found.get(path.parent.name, set()).update(folders - {path.parent.name})
+    for_all = {"adapter", "numerics"}
+    assert {name: others - for_all if name not in for_all else others for name, others in found.items()} == {
+        name: set(others.split()) for name, others in ATEN.items()
+    }
 
 
 def test_no_header_that_torch_npu_declares_too_is_included_together_with_its_own():
