@@ -26,9 +26,11 @@ std::vector<aclDataType> members(DTypes dtypes) {
     return found;
 }
 
-// As CANN's messages have it, which programs look for.
-std::string name_in_cann(aclDataType dtype) {
-    return dtype == ACL_BF16 ? "DT_BFLOAT16" : "DT_" + to_string(dtype);
+// A data type, with the words of CANN's messages, which programs look for.
+std::string not_implemented(aclDataType dtype) {
+    const std::string name = to_string(dtype);
+    const bool has_name = name.find('(') == name.npos;
+    return has_name ? name + " (not implemented for DT_" + (dtype == ACL_BF16 ? "BFLOAT16" : name) + ")" : name;
 }
 
 template <class Items, class Text>
@@ -59,7 +61,7 @@ void require_dtype(const Named& named, DTypes listed) {
     refuse(named.name,
            "a data type of " + joined(members(allowed), [](aclDataType t) { return to_string(t); }) + " on " + config().soc_name +
                (setting_helps ? ", or DOUBLE with TORCH_ACLNN_HOST_MODE=float64" : ""),
-           to_string(named.tensor->dtype) + " (not implemented for " + name_in_cann(named.tensor->dtype) + ")");
+           not_implemented(named.tensor->dtype));
 }
 
 void require_same_dtype(const Named& named, const Named& reference) {
