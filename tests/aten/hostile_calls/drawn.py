@@ -2,6 +2,7 @@
 
 import functools
 import re
+from itertools import zip_longest
 from random import Random
 from typing import Any
 
@@ -71,12 +72,13 @@ class Draw:
 
     def fitted(self, call: Call, message: str) -> bool:
         """Give the tensor that phase 1 refuses the shape that it expects; False: the message is of something else, or it is left."""
-        found = re.search(r": (\w+)(?:\[\d+\])?: expected (?:shape \[([\d, ]*)\]|(\d+) elements).*, got shape \[([\d, ]*)\]", message)
+        found = re.search(r": (\w+)(?:\[\d+\])?: expected (?:shape \[([\w, ]*)\]|(\d+) elements).*, got shape \[([\d, ]*)\]", message)
         if found is None or self._rng.random() < 0.2:
             return False
         name, text, count, got = found.groups()
-        shape = tuple(int(size) for size in (text if count is None else count).split(",") if size)
         of_shape = tuple(int(size) for size in got.split(",") if size.strip())
+        sizes = [size.strip() for size in (text if count is None else count).split(",") if size]
+        shape = tuple(own if size == "any" else int(size) for size, own in zip_longest(sizes, of_shape[: len(sizes)], fillvalue=1))
         for place, tensor in call.tensors().items():
             if place.parameter == name and tensor.shape == of_shape:
                 call.replace(place, tensor.but(shape=shape, strides=None, storage=None, offset=0))
