@@ -105,15 +105,8 @@ KINDS = {
     "QuantisedNumber": Kind(c_int64(DType.INT8), (c_int64(DType.FLOAT), c_int64(-1))),
     "FewBitNumber": Kind(c_int64(FLOAT8_E4M3FN), (c_int64(DType.FLOAT), c_int64(-1))),
     "Bool": Kind(c_bool(False)),
-    **dict.fromkeys(("NotPadded", "NotTransposed"), Kind(c_bool(False), (c_bool(True),))),
     "Double": Kind(c_double(0.5)),
     "Float": Kind(c_float(0.5)),
-    "Probability": Kind(c_double(0.5), (c_double(-0.5), c_double(1.5), c_double(math.nan))),
-    "NotNegativeDouble": Kind(c_double(0.5), (c_double(-0.5), c_double(math.nan))),
-    "NotNegativeFloat": Kind(c_float(0.5), (c_float(-0.5), c_float(math.nan))),
-    "NoLimit": Kind(c_double(0), (c_double(1), c_double(math.nan))),
-    "NoLimitFloat": Kind(c_float(0), (c_float(1), c_float(math.nan))),
-    "NoSmoothing": Kind(c_double(0), (c_double(0.1), c_double(math.nan))),
     "Int": Kind(c_int64(1), (c_int64(LOWEST),)),
     "Position": Kind(c_int64(1)),
     "Sections": Kind(c_uint64(2), (c_uint64(0),)),
@@ -126,13 +119,11 @@ KINDS = {
     "Reduce": Kind(c_int64(1), (c_int64(0), c_int64(6))),
     "GeluMode": Kind(c_int64(0), (c_int64(-1), c_int64(2))),
     "CausalMode": Kind(c_int64(0), (c_int64(-1), c_int64(1), c_int64(4))),
-    **dict.fromkeys(("DispatchQuantMode", "QuantOfTokens"), Kind(c_int64(0), (c_int64(1), c_int64(3)))),
     "OptText": Kind(c_char_p(b"")),
     "CommGroup": Kind(c_char_p(COMMUNICATOR), (c_char_p(b"unknown"), c_char_p(b""))),
-    "AverageMode": Kind(c_char_p(b"avg"), (c_char_p(b"max"), c_char_p(b""))),
 }
 # The types of numbers that a record restricts to some values.
-NUMBERS = {"Int": c_int64, "Int32": c_int32, "Int8": c_int8, "CInt": c_int}
+NUMBERS = {"Int": c_int64, "Int32": c_int32, "Int8": c_int8, "CInt": c_int, "Double": c_double, "Float": c_float}
 
 
 # Arrays of a number of values: the sound value of each, whether none is sound too, and a value that is not.
@@ -164,6 +155,12 @@ def kind(name: str) -> Kind:
 
 def _restricted(name: str, values: str) -> Kind:
     lowest, dots, highest = values.partition("..")
+    if name == "Bool":
+        return Kind(c_bool(values == "true"), (c_bool(values != "true"),))
+    if name in ("Double", "Float"):
+        number, bounds = NUMBERS[name], [int(bound) for bound in (lowest, highest) if bound]
+        outside = (bounds[0] - 0.5, *(bound + 0.5 for bound in bounds[1:]), math.nan)
+        return Kind(number(0.5 if lowest != highest else bounds[0]), tuple(map(number, outside)))
     if dots:
         number = NUMBERS[name]
         sound = CUBE_MATH_TYPE if number is c_int8 else max(int(lowest), -1)

@@ -73,14 +73,20 @@ namespace kind {
 template <class Number, int64_t lowest, int64_t highest>
 struct Between : PlainKind<Number> {
     static Number read(const char* name, Number number) {
-        require_between(name, number, lowest, highest);
+        if constexpr (std::is_floating_point_v<Number>)
+            require_number_between(name, number, lowest, highest == kUnbounded ? kInfinity : static_cast<double>(highest));
+        else
+            require_between(name, number, lowest, highest);
         return number;
     }
 };
 template <class Number, int64_t... choices>
 struct OneOfNumbers : PlainKind<Number> {
     static Number read(const char* name, Number number) {
-        require_one_of(name, number, {choices...});
+        if constexpr (!std::is_same_v<Number, bool>)
+            require_one_of(name, number, {choices...});
+        else if (((number != choices) && ...))
+            refuse(name, number ? "false" : "true", number ? "true" : "false");
         return number;
     }
 };
@@ -99,24 +105,6 @@ struct OneOfTexts : Base {
 using NotNegative = Between<int64_t, 0, kUnbounded>;
 using Positive = Between<int64_t, 1, kUnbounded>;
 
-struct Probability : Double {
-    static double read(const char* name, double number) {
-        require_number_between(name, number, 0.0, 1.0);
-        return number;
-    }
-};
-struct NotNegativeDouble : Double {
-    static double read(const char* name, double number) {
-        require_number_between(name, number, 0.0, kInfinity);
-        return number;
-    }
-};
-struct NotNegativeFloat : Float {
-    static float read(const char* name, float number) {
-        require_number_between(name, double{number}, 0.0, kInfinity);
-        return number;
-    }
-};
 using NotNegativeScalar = Kind<const aclScalar*, at::Scalar, const at::Scalar&, read_not_negative>;
 using PositiveScalar = Kind<const aclScalar*, at::Scalar, const at::Scalar&, read_positive>;
 using NonzeroScalar = Kind<const aclScalar*, at::Scalar, const at::Scalar&, read_nonzero>;
@@ -177,12 +165,6 @@ struct MaskOf : Bools {
     }
 };
 
-struct NotTransposed : Bool {
-    static bool read(const char* name, bool transposed) {
-        if (transposed) refuse(name, "false, the only value that the documents allow", "true");
-        return transposed;
-    }
-};
 using GeluMode = Kind<int64_t, std::string_view, std::string_view, read_gelu_mode>;
 
 }  // namespace kind

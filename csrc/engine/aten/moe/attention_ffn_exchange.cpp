@@ -98,16 +98,6 @@ const char* const kAttentionNames[] = {"tokenInfoTableShape", "tokenDataShape"};
 
 }  // namespace
 
-namespace torch_aclnn::host::aten::kind {
-struct QuantOfTokens : Int {
-    static int64_t read(const char* name, int64_t mode) {
-        if (mode != 0 && mode != 2) refuse(name, "0, or 2 for a scale of each token", std::to_string(mode));
-        return mode;
-    }
-};
-
-}  // namespace torch_aclnn::host::aten::kind
-
 #include "vocabulary/moe/attention_ffn_exchange_calls.h"
 
 static void check(const call::AttentionToFFN& a) {

@@ -8,15 +8,6 @@
 #include "engine/aten/numerics/results.h"
 #include "engine/aten/quantization/packed_integers.h"
 
-namespace torch_aclnn::host::aten::kind {
-struct DispatchQuantMode : Int {
-    static int64_t read(const char* name, int64_t mode) {
-        if (mode != 0 && mode != 2) refuse(name, "0, or 2 for a scale of each token: the engine has no other", std::to_string(mode));
-        return mode;
-    }
-};
-}  // namespace torch_aclnn::host::aten::kind
-
 #include "vocabulary/moe/expert_dispatch_calls.h"
 
 using namespace torch_aclnn::host::aten;

@@ -34,16 +34,6 @@ at::Tensor rows_of_range(const at::Tensor& rows, const at::Tensor& places, const
 
 }  // namespace
 
-namespace torch_aclnn::host::aten::kind {
-struct NotPadded : Bool {
-    static bool read(const char* name, bool padded) {
-        if (padded) refuse(name, "false: the engine has no padded mode", "true");
-        return padded;
-    }
-};
-
-}  // namespace torch_aclnn::host::aten::kind
-
 #include "vocabulary/moe/expert_range_permutation_calls.h"
 
 static void compute(const call::MoeTokenPermuteWithEp& a) {

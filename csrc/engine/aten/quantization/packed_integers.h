@@ -73,18 +73,7 @@ aclDataType read_quantised_number(const char* name, int64_t number);
 
 // "static" or "dynamic", and "rint", which rounds halfway cases to even.
 
-// Zero, which keeps the largest number of the quantised type.
-template <class Number>
-struct NoLimitKind : PlainKind<Number> {
-    static Number read(const char* name, Number limit) {
-        if (limit != 0) refuse(name, "0: the engine has no other largest number", std::to_string(limit));
-        return limit;
-    }
-};
-
 namespace kind {
-using NoLimit = NoLimitKind<double>;
-using NoLimitFloat = NoLimitKind<float>;
 using Packable = Kind<const aclTensor*, PackableTensor, const PackableTensor&, read_packable>;
 using InBlocks = Kind<const aclTensor*, PackableTensor, const PackableTensor&, read_in_blocks>;
 using Packables = Kind<const aclTensorList*, std::vector<PackableTensor>, const std::vector<PackableTensor>&, read_packables>;

@@ -24,16 +24,6 @@ at::Tensor unpacked_bits(const at::Tensor& bytes, int64_t count) {
 
 }  // namespace
 
-namespace torch_aclnn::host::aten::kind {
-struct NoSmoothing : Double {
-    static double read(const char* name, double number) {
-        require_number_between(name, number, 0.0, 0.0);
-        return number;
-    }
-};
-
-}  // namespace torch_aclnn::host::aten::kind
-
 #include "vocabulary/training/fused_cross_entropy_calls.h"
 
 static void compute(const call::FusedLinearOnlineMaxSum& a) {

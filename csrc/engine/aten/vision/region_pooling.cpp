@@ -86,10 +86,6 @@ Regions regions_of_mode(const Arguments& a) {
     return {"rois", a.rois, a.pooledHeight, a.pooledWidth, a.spatialScale, a.sampleNum, a.roiEndMode == 3, a.roiEndMode == 1 ? 1 : 0};
 }
 
-std::string_view read_average(const char* name, const char* mode) {
-    if (mode != nullptr && std::string_view(mode) == "max") refuse(name, "avg: the documents do not say of what max is", "max");
-    return read_choice(name, mode, {"avg"});
-}
 Expected with_cells(const char* name, at::IntArrayRef sizes, const at::Tensor& boxes, int64_t height, int64_t width) {
     if (boxes.dim() != 2) refuse(name, "2 dimensions", shape_text(boxes.sizes()));
     return shape({boxes.size(0), sizes[1], height, width});
@@ -100,10 +96,6 @@ Expected boxes_of(const char* name, const at::Tensor& boxes, int64_t numbers) {
 }
 
 }  // namespace
-
-namespace torch_aclnn::host::aten::kind {
-using AverageMode = Kind<const char*, std::string_view, std::string_view, read_average>;
-}  // namespace torch_aclnn::host::aten::kind
 
 #include "vocabulary/vision/region_pooling_calls.h"
 
