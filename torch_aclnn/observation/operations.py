@@ -70,11 +70,12 @@ def _walk(tree: Iterable[Any], forward: dict[int, str]) -> Iterator[tuple[Any, s
     left = [(event, _Context()) for event in reversed(list(tree))]
     while left:
         event, context = left.pop()
-        name, inner = _name(event), context
+        name, inner = _text(event, "name"), context
         if event.tag in (_EventType.PyCall, _EventType.PyCCall):
             caller = event.extra_fields.caller
-            if is_the_programs(caller.file_name):
-                inner = replace(context, line=f"{name_of(caller.file_name)}:{caller.line_number}", operator="")
+            file_name = _text(caller, "file_name")
+            if is_the_programs(file_name):
+                inner = replace(context, line=f"{name_of(file_name)}:{caller.line_number}", operator="")
         elif event.tag == _EventType.TorchOp:
             number = event.extra_fields.sequence_number
             if name.startswith(_BACKWARD):
@@ -89,11 +90,11 @@ def _walk(tree: Iterable[Any], forward: dict[int, str]) -> Iterator[tuple[Any, s
         left += [(child, inner) for child in reversed(event.children)]
 
 
-def _name(event: Any) -> str:
+def _text(named: Any, attribute: str) -> str:
     try:
-        return str(event.name)
-    except UnicodeDecodeError:  # some functions have names that are no text, as one that torch.save calls
-        return "?"
+        return str(getattr(named, attribute))
+    except UnicodeDecodeError:  # some functions and their callers have names that are no text, as those that torch.save calls
+        return "<unknown>"
 
 
 def _of(event: Any, name: str, context: _Context) -> Iterator[Finding]:
