@@ -1,11 +1,11 @@
 """Numbers of four and of eight bits, and how they lie in memory."""
 
-import ctypes
-
 import torch
 import torch.nn.functional as F
 from checks import close
 from definitions import by_rows
+
+from direct import described
 
 INT4 = 29
 EIGHT_BITS = {"float8_e4m3fn": (torch.float8_e4m3fn, 8, 448.0), "float8_e5m2": (torch.float8_e5m2, 15, 57344.0)}
@@ -52,12 +52,7 @@ def four_bits(*shape):
 
 def half_a_byte(tensor, shape):
     """A handle for the bytes of a tensor as numbers of INT4."""
-    library = ctypes.CDLL("libopapi.so")
-    library.aclCreateTensor.restype = ctypes.c_void_p
-    sizes = (ctypes.c_int64 * len(shape))(*shape)
-    rank = ctypes.c_uint64(len(shape))
-    address = ctypes.c_void_p(tensor.data_ptr())
-    return ctypes.c_void_p(library.aclCreateTensor(sizes, rank, INT4, None, ctypes.c_int64(0), 2, sizes, rank, address))
+    return described(tensor.data_ptr(), shape, None, shape, dtype=INT4)
 
 
 def integers(*shape):

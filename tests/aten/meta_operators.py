@@ -10,15 +10,11 @@ from arguments import BoolArray, IntArray, Scalar, TensorList, kind
 from torch_aclnn.host.registry import EntryPoint, Parameter
 
 from support.dtypes import DType
+from support.named_operators import DATA_TYPES
 from support.tensors import Tensor
 
 OUTPUTS = ("Out", "OptOut", "Packed", "Truth", "IndicesOut", "ComplexOut")
-DTYPES = {
-    DType.FLOAT: torch.float32, DType.FLOAT16: torch.float16, DType.BF16: torch.bfloat16, DType.DOUBLE: torch.float64,
-    DType.INT8: torch.int8, DType.UINT8: torch.uint8, DType.INT16: torch.int16, DType.INT32: torch.int32, DType.INT64: torch.int64,
-    DType.BOOL: torch.bool, DType.COMPLEX64: torch.complex64, DType.COMPLEX128: torch.complex128, DType.UINT16: torch.uint16,
-    DType.UINT32: torch.uint32, DType.UINT64: torch.uint64,
-}  # fmt: skip
+DTYPES = {number: dtype for dtype, number in DATA_TYPES.items()}
 
 # Words at the end of a name that tell versions and overloads of one operator apart, and one at its beginning.
 _VERSIONS = re.compile(r"^(?:Reduce(?=Sum))?(.+?)((?:TensorTensor|Tensor|Scalar|Dim|All|Decimals|Correction|Mod|s|V\d)*)$")

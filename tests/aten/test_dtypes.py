@@ -133,7 +133,7 @@ def test_bfloat16_is_taken_from_a2_on(soc, answer):
 
 # As a C program calls them. The first ones depend on the product, the others on strict mode.
 CALLS = f"""
-import sys; sys.path.append({str(Path(__file__).parent)!r})
+import sys; sys.path += [{str(Path(__file__).parent)!r}, {str(Path(__file__).parents[1])!r}]
 import torch, torch_aclnn
 from ctypes import c_int8
 from direct import refusal

@@ -13,12 +13,13 @@ from arguments import Handles
 from hostile_calls.call import Call
 from hostile_calls.changes import another_shape
 from hostile_calls.drawn import Draw
-from meta_operators import DTYPES, described, is_output, operator_of
+from meta_operators import described, is_output, operator_of
 from sound_calls import ENTRY_POINTS, answer
 from torch_aclnn.host.registry import EntryPoint
 from unrefused import may_be_left
 
 from support.client import Client
+from support.named_operators import DATA_TYPES
 from support.tensors import Tensor
 
 DRAWS = 3  # of each entry point
@@ -30,7 +31,6 @@ DIFFERENT = {
     "aclnnSvd": "the singular values come first",
 }
 LARGEST = 4096
-TYPES = {of_torch: dtype for dtype, of_torch in DTYPES.items()}
 
 
 def resized(seed: int, entry_point: EntryPoint) -> Call:
@@ -59,7 +59,7 @@ def refusal(client: Client, handles: Handles, call: Call, **changes: Any) -> tup
 def differences(client: Client, handles: Handles, call: Call, results: dict[str, torch.Tensor]) -> list[str]:
     """Return how phase 1 answers outputs of these shapes and types otherwise than it should, and longer ones."""
     shapes = {name: tuple(result.shape) for name, result in results.items()}
-    outputs = {n: call.arguments[n].but(shape=shapes[n], dtype=TYPES[result.dtype], strides=None) for n, result in results.items()}
+    outputs = {n: call.arguments[n].but(shape=shapes[n], dtype=DATA_TYPES[result.dtype], strides=None) for n, result in results.items()}
     answer = refusal(client, handles, call, **outputs)
     if answer is not None:
         of_output = answer[0] in results and re.match(r"expected (shape|\d+ elements|a data type)", answer[1])

@@ -69,14 +69,14 @@ def test_an_exception_refuses_the_call_with_its_text(directory):
 
 DIRECT = """
 import ctypes, os, torch, torch_aclnn
-from direct import _Handles
+from direct import handle
 library = ctypes.CDLL(os.environ["ASCEND_CUSTOM_OPP_PATH"] + "/op_api/lib/libcust_opapi.so")
 x, y = torch.arange(6, dtype=torch.float32, device="npu")[::2], torch.zeros(3, device="npu")
 torch.npu.synchronize()
-handles, size, executor = _Handles(), ctypes.c_uint64(), ctypes.c_void_p()
+size, executor = ctypes.c_uint64(), ctypes.c_void_p()
 
 def first_phase(*tensors):
-    return library.aclnnTwiceGetWorkspaceSize(*map(handles.of, tensors), ctypes.byref(size), ctypes.byref(executor))
+    return library.aclnnTwiceGetWorkspaceSize(*map(handle, tensors), ctypes.byref(size), ctypes.byref(executor))
 
 assert first_phase(x, y) == 0 and library.aclnnTwice(None, size, executor, None) == 0
 torch.npu.synchronize()
@@ -86,8 +86,8 @@ print(y.tolist(), torch_aclnn.host.statistics().calls["aclnnTwice"], null, overl
 
 
 def test_an_entry_point_of_its_own_has_the_engines_checks(directory):
-    aten = SOURCE.parents[2] / "aten"
-    code = f"import sys; sys.path.append({str(aten)!r})\n{DIRECT}"
+    tests = SOURCE.parents[2]
+    code = f"import sys; sys.path += [{str(tests)!r}, {str(tests / 'aten')!r}]\n{DIRECT}"
     assert output_of(code, ASCEND_CUSTOM_OPP_PATH=directory) == "[0.0, 4.0, 8.0] 1 161001 161002 161001"
 
 

@@ -6,31 +6,21 @@ import pytest
 import torch
 from checks import DEVICE
 
-from direct import call, moved_between_the_phases, refuses
+from direct import call, client, described, moved_between_the_phases, refuses
 from support.marks import STRICT
 from support.status import BEYOND_STORAGE, INVALID
-
-
-def floats(address, sizes, strides, storage, offset=0):
-    """A handle as a program makes it."""
-    library = ctypes.CDLL("libopapi.so")
-    library.aclCreateTensor.restype = ctypes.c_void_p
-    dims, steps, all_of_it = ((ctypes.c_int64 * len(values))(*values) for values in (sizes, strides, storage))
-    counts = ctypes.c_uint64(len(sizes)), ctypes.c_uint64(len(storage))
-    made = library.aclCreateTensor(dims, counts[0], 0, steps, ctypes.c_int64(offset), 2, all_of_it, counts[1], ctypes.c_void_p(address))
-    return ctypes.c_void_p(made)
 
 
 def test_what_is_written_may_exceed_the_storage_that_its_handle_tells():
     """Within its allocation, as hardware takes it, but for strict mode; what is read may not."""
     memory, source = torch.zeros(5, device=DEVICE), torch.tensor([1.0, 2, 3], device=DEVICE)
-    output = floats(memory.data_ptr(), [3], [2], [3])
+    output = described(memory.data_ptr(), [3], [2], [3])
     if STRICT:
         refuses("selfRef: expected a view within its storage", "aclnnInplaceCopy", output, source)
     else:
         call("aclnnInplaceCopy", output, source)
         assert memory.tolist() == [1, 0, 2, 0, 3]
-    wider = floats(memory.data_ptr(), [3], [2], [3])
+    wider = described(memory.data_ptr(), [3], [2], [3])
     refuses("src: expected a view within its storage", "aclnnInplaceCopy", source, wider, code=BEYOND_STORAGE)
 
 
@@ -48,7 +38,7 @@ def test_array_of_any_length_keeps_its_values(count):
 def test_negative_strides_and_offsets_are_refused(sizes, strides, offset):
     """The documents of aclCreateTensor allow none: also where a reversed view lies within its storage, and where a stride has no effect."""
     memory = torch.arange(8.0, device=DEVICE)
-    view = floats(memory[1:].data_ptr(), sizes, strides, [7], offset)
+    view = described(memory[1:].data_ptr(), sizes, strides, [7], offset)
     other = torch.zeros(sizes, device=DEVICE)
     for name, arguments in {"src": (other, view), "selfRef": (view, other)}.items():
         refuses(f"{name}: expected strides and an offset that are not negative, got shape", "aclnnInplaceCopy", *arguments)
@@ -57,7 +47,7 @@ def test_negative_strides_and_offsets_are_refused(sizes, strides, offset):
 
 def test_address_that_is_set_later():
     memory, source = torch.zeros(3, device=DEVICE), torch.tensor([1.0, 2, 3], device=DEVICE)
-    handle, address, library = floats(None, [3], [1], [3]), ctypes.c_void_p(), ctypes.CDLL("libopapi.so")
+    handle, address, library = described(None, [3], [1], [3]), ctypes.c_void_p(), client().opapi
     assert library.aclSetRawTensorAddr(handle, ctypes.c_void_p(memory.data_ptr())) == 0
     assert library.aclGetRawTensorAddr(handle, ctypes.byref(address)) == 0 and address.value == memory.data_ptr()
     call("aclnnInplaceCopy", handle, source)
