@@ -20,6 +20,7 @@ from typing import Any
 import pytest
 import torch
 from checks import DEVICE, HALVES
+from torch.utils._pytree import tree_leaves
 
 from support.marks import beyond_the_documents
 
@@ -114,31 +115,27 @@ class Case:
     def run(self, device, dtype=None):
         """Everything that the call determines: results, the inputs afterwards, gradients."""
         generator = torch.Generator().manual_seed(zlib.crc32(self.name.encode()))
-        bases = [recipe.build(self, generator) for recipe in self.inputs]
-        constant = [recipe.constant for recipe in self.inputs]
-        bases = [(base.to(device, dtype if base.dtype == self.dtype else None), take) for base, take in bases]
-        if self.backward:
-            bases = [
-                (base.requires_grad_(base.is_floating_point() and not fixed), take)
-                for (base, take), fixed in zip(bases, constant, strict=True)
-            ]
-        inputs = [take(base) for base, take in bases]
-        results = _tensors(self.function(*inputs))
+        bases, inputs = [], []
+        for recipe in self.inputs:
+            base, take = recipe.build(self, generator)
+            base = base.to(device, dtype if base.dtype == self.dtype else None)
+            bases.append(base.requires_grad_(self.backward and base.is_floating_point() and not recipe.constant))
+            inputs.append(take(base))
+        results = tree_leaves(self.function(*inputs))
         if self.backward:
             differentiable = [result for result in results if result.requires_grad]
             cotangents = [
                 torch.randn(r.shape, dtype=torch.float64, generator=generator).to(self.dtype).to(device, r.dtype) for r in differentiable
             ]
-            leaves = [base for base, _ in bases if base.requires_grad]
+            leaves = [base for base in bases if base.requires_grad]
             results = results + list(torch.autograd.grad(differentiable, leaves, cotangents))
-        return [tensor.detach() for tensor in (*results, *(base for base, _ in bases))]
+        return [tensor.detach() for tensor in (*results, *bases)]
 
     def check(self):
         expected, got = self.run("cpu"), self.run(DEVICE)
-        if self.upcast and self.dtype in HALVES:
-            expected = [rounded.to(native.dtype) for rounded, native in zip(self.run("cpu", torch.float32), expected, strict=True)]
-        if self.rounded_once and self.dtype in HALVES:
-            expected = [exact.to(native.dtype) for exact, native in zip(self.run("cpu", torch.float64), expected, strict=True)]
+        if self.dtype in HALVES and (self.upcast or self.rounded_once):
+            wide = self.run("cpu", torch.float32 if self.upcast else torch.float64)
+            expected = [exact.to(native.dtype) for exact, native in zip(wide, expected, strict=True)]
         exact = not self.close and self.rtol is None and self.atol is None
         for i, (want, have) in enumerate(zip(expected, got, strict=True)):
             assert have.device.type == DEVICE
@@ -149,13 +146,6 @@ class Case:
             torch.testing.assert_close(
                 have.cpu(), want, rtol=rtol, atol=atol, equal_nan=True, msg=lambda text, i=i: f"{self}: result {i}: {text}"
             )
-
-
-def _tensors(results):
-    """The tensors of any nest of tuples and lists."""
-    if isinstance(results, torch.Tensor):
-        return [results]
-    return [tensor for result in results for tensor in _tensors(result)]
 
 
 def rows(name, function, *inputs, dtypes=(torch.float32,), layouts=("dense",), **options):

@@ -5,6 +5,7 @@ import copy
 import pytest
 import torch
 from checks import DEVICE
+from torch.utils._pytree import tree_leaves
 
 ARRANGEMENTS = [
     {},
@@ -14,10 +15,6 @@ ARRANGEMENTS = [
     {"bidirectional": True},
     {"bidirectional": True, "num_layers": 2, "batch_first": True},
 ]
-
-
-def tensors(results):
-    return [results] if isinstance(results, torch.Tensor) else [t for result in results for t in tensors(result)]
 
 
 def run(module, x, *states):
@@ -37,7 +34,7 @@ def outcome(module, device, *inputs):
     """Results, and the gradients of the inputs and the parameters."""
     module = copy.deepcopy(module).to(device)
     inputs = [x.detach().to(device).requires_grad_() for x in inputs]
-    results = tensors(run(module, *inputs))
+    results = tree_leaves(run(module, *inputs))
     loss = sum((result * torch.arange(1.0, result.numel() + 1, device=device).reshape(result.shape).sin()).sum() for result in results)
     leaves = [*inputs, *module.parameters()]
     return [result.detach().cpu() for result in results] + [grad.cpu() for grad in torch.autograd.grad(loss, leaves)]
@@ -63,12 +60,12 @@ class Layers:
     def test_inference_gives_the_same(self):
         module, x = self.kind(4, 5, num_layers=2).eval(), torch.randn(6, 3, 4)
         with torch.no_grad():
-            expected, got = tensors(module(x)), tensors(run(copy.deepcopy(module).to(DEVICE), x.to(DEVICE)))
+            expected, got = tree_leaves(module(x)), tree_leaves(run(copy.deepcopy(module).to(DEVICE), x.to(DEVICE)))
         torch.testing.assert_close([t.cpu() for t in got], expected)
 
     def test_float16_is_computed_in_float32(self):
         module, x = self.kind(4, 5).half(), torch.randn(6, 3, 4).half()
-        expected = tensors(copy.deepcopy(module).float()(x.float()))
-        got = tensors(module.to(DEVICE)(x.to(DEVICE)))
+        expected = tree_leaves(copy.deepcopy(module).float()(x.float()))
+        got = tree_leaves(module.to(DEVICE)(x.to(DEVICE)))
         assert all(t.dtype == torch.float16 for t in got)
         torch.testing.assert_close([t.float().cpu() for t in got], expected, rtol=2e-3, atol=2e-3)
