@@ -20,6 +20,7 @@ UNPERMUTED = (
     "permutedTokens 4,3; sortedIndices outIndex permuteTokenId INT32:4; permuteProbs 4; routingMap BOOL:2,2; probs 2,2; restoreShape=2,3; "
     "unpermutedTokens 2,3"
 )
+SCALED = "self 1,1,5,5; outputSize=1,9; scalesH=0.5; scalesW=1.0e-12; out 1,1,1,9"
 MAX_POOL = "self 1,1,4,4; kernelShape=2,2; strides=2,2; out 1,1,2,2"
 CONVOLUTION = "input 1,1,4,4; weight 1,1,2,2; stride=1; padding=0; dilation=1; outputPadding=0; out 1,1,3,3"
 ATTENTION, PACKED = "query key value attentionOut 1,2,3,4; headNum=2", "query key value attentionOut 3,2,4; headNum=2"
@@ -71,10 +72,7 @@ ROWS = [
     ("aclnnStridedSliceAssignV2", "strides=1,1", "strides", "1 values, as begin has"),
     ("aclnnGatherNd", "indices INT64:1,3", "indices", "of which the last one has 1 to 2 numbers"),
     ("aclnnEinsum", "tensors [2 2 2]", "tensors", "2 tensors"),
-    (
-        *("aclnnEinsum", "tensors [1,1,2,3 1,1,2,4,2]; equation=abcd,abced->abce; output 1,1,2,4"),
-        *("tensors", "the dimensions abcd and abced"),
-    ),
+    ("aclnnEinsum", "tensors [1,1,2,3 1,1,2,4,2]; equation=abcd,abced->abce; output 1,1,2,4", "tensors", "the dimensions abcd and abced"),
     ("aclnnSum", "tensors [2,2 INT32:2,2]", "tensors", "FLOAT, as the first has"),
     ("aclnnInstanceNorm", "x 2,2", "x", "4 dimensions"),
     ("aclnnDropoutBackward", "mask FLOAT:16", "mask", "UINT8"),
@@ -180,17 +178,9 @@ ROWS = [
     ("aclnnFlashAttentionScore", f"{ATTENTION}; value 1,1,3,4", "value", "the key's 2 heads"),
     ("aclnnFlashAttentionScore", f"{ATTENTION}; inputLayout=BSH", "query", "the dimensions BSH"),
     ("aclnnFlashAttentionVarLenScore", f"{PACKED}; actualSeqQLen=1,3; actualSeqKvLen=3", "actualSeqKvLen", "2 values"),
-    (
-        *("aclnnFlashAttentionVarLenScore", f"{PACKED}; actualSeqQLen=2; actualSeqKvLen=3"),
-        *("actualSeqQLen", "rising numbers that end with 3"),
-    ),
-    (
-        *("aclnnFlashAttentionVarLenScore", f"{PACKED}; actualSeqQLen=3; actualSeqKvLen=4"),
-        *("actualSeqKvLen", "rising numbers that end with 3"),
-    ),
-    (
-        *("aclnnFlashAttentionVarLenScore", f"{PACKED}; actualSeqQLen=4,3; actualSeqKvLen=2,3"),
-        *("actualSeqQLen", "rising numbers that end with 3"),
+    *(
+        ("aclnnFlashAttentionVarLenScore", f"{PACKED}; actualSeqQLen={q}; actualSeqKvLen={k}", name, "rising numbers that end with 3")
+        for q, k, name in (("2", "3", "actualSeqQLen"), ("3", "4", "actualSeqKvLen"), ("4,3", "2,3", "actualSeqQLen"))
     ),
     ("aclnnGRU", "params [4,2 4,2]", "params", "3 gates of so many units in dimension 0"),
     ("aclnnGRU", "params [6,2 6,2 6,2]", "params", "2 weights and biases in each of 1 layers"),
@@ -213,15 +203,7 @@ ROWS = [
     ("aclnnQuantMatmulV5", "groupSize=4294967296", "groupSize", r"a value in 0\.\.0"),
     ("aclnnInplaceQuantScatter", "updates 1,3,2", "updates", "at most the sizes of selfRef"),
     ("aclnnHistc", "min=3.0; max=1.0", "max", "at least min, 3, got 1"),
-    *(
-        (
-            f"aclnnUpsample{name}",
-            "self 1,1,5,5; outputSize=1,9; scalesH=0.5; scalesW=1.0e-12; out 1,1,1,9",
-            "scalesW",
-            "a factor of at least",
-        )
-        for name in ("Nearest2dV2", "Bilinear2d", "Bicubic2d")
-    ),
+    *((f"aclnnUpsample{name}", SCALED, "scalesW", "a factor of at least") for name in ("Nearest2dV2", "Bilinear2d", "Bicubic2d")),
     ("aclnnDeformableConv2d", "offset 1,8,2,2", "offset", ""),
     *(
         ("aclnnCircularPad2d", f"self 2,4,3; padding={padding},1,1; out 2,6,{width}", "padding", "elements that the other padding leaves")
