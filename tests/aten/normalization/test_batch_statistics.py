@@ -21,32 +21,17 @@ def statistics(whole):
     return mean, variance, (variance + EPS).rsqrt()
 
 
-def test_gathered_statistics(batch):
+@pytest.mark.parametrize("by_sums", [False, True])
+def test_gathered_statistics(batch, by_sums):
     whole, parts = batch
-    pieces = [torch.batch_norm_stats(part, EPS) for part in parts]
-    means, invstds = torch.stack([m for m, _ in pieces]), torch.stack([i for _, i in pieces])
-    counts = torch.tensor([8.0, 20.0], device=DEVICE)
-    running_mean, running_var = torch.zeros(3, device=DEVICE), torch.ones(3, device=DEVICE)
-    mean, invstd = torch.batch_norm_gather_stats_with_counts(parts[0], means, invstds, running_mean, running_var, 0.1, EPS, counts)
-    expected = statistics(whole)
-    torch.testing.assert_close(mean.cpu(), expected[0])
-    torch.testing.assert_close(invstd.cpu(), expected[2])
-    torch.testing.assert_close(running_mean.cpu(), 0.1 * expected[0])
-    torch.testing.assert_close(running_var.cpu(), 0.9 + 0.1 * whole.var((0, 2)))
-
-
-def test_gathered_sums(batch):
-    whole, parts = batch
-    pieces = [torch_npu.batch_norm_reduce(part.unsqueeze(2), EPS) for part in parts]
-    sums, squares = torch.stack([s for s, _ in pieces]), torch.stack([q for _, q in pieces])
-    counts = torch.tensor([8, 20], dtype=torch.int32, device=DEVICE)
-    running_mean, running_var = torch.zeros(3, device=DEVICE), torch.ones(3, device=DEVICE)
-    mean, invstd = torch_npu.batch_norm_gather_stats_update(parts[0], sums, squares, running_mean, running_var, 0.1, EPS, counts)
-    expected = statistics(whole)
-    torch.testing.assert_close(mean.cpu(), expected[0])
-    torch.testing.assert_close(invstd.cpu(), expected[2])
-    torch.testing.assert_close(running_mean.cpu(), 0.1 * expected[0])
-    torch.testing.assert_close(running_var.cpu(), 0.9 + 0.1 * whole.var((0, 2)))
+    pieces = [torch_npu.batch_norm_reduce(part.unsqueeze(2), EPS) if by_sums else torch.batch_norm_stats(part, EPS) for part in parts]
+    gather = torch_npu.batch_norm_gather_stats_update if by_sums else torch.batch_norm_gather_stats_with_counts
+    counts = torch.tensor([8, 20], dtype=torch.int32 if by_sums else torch.float32, device=DEVICE)
+    running = [torch.zeros(3, device=DEVICE), torch.ones(3, device=DEVICE)]
+    got = gather(parts[0], *map(torch.stack, zip(*pieces, strict=True)), *running, 0.1, EPS, counts)
+    mean, _, invstd = statistics(whole)
+    expected = mean, invstd, 0.1 * mean, 0.9 + 0.1 * whole.var((0, 2))
+    torch.testing.assert_close([one.cpu() for one in (*got, *running)], [*expected])
 
 
 @pytest.mark.parametrize("dtype", FLOATS, ids=str)
