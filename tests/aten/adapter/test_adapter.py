@@ -11,12 +11,6 @@ def npu(*values):
     return torch.tensor(values).to(DEVICE)
 
 
-def test_a_permutation_into_its_own_memory():
-    x = npu([1.0, 2.0], [3.0, 4.0])
-    call("aclnnPermute", x, [1, 0], x)
-    assert x.cpu().tolist() == [[1, 3], [2, 4]]
-
-
 def test_lists_whose_members_change_places():
     a, b = npu(1.0, 2.0), npu(30.0, 40.0)
     call("aclnnForeachAddScalarV2", (a, b), fraction(1.0), (b, a))
@@ -33,7 +27,7 @@ def test_a_gradient_over_the_gradient_that_it_is_made_of():
     assert dy.cpu().equal(expected[0].cpu()) and of_gamma.cpu().equal(expected[1].cpu())
 
 
-def test_the_same_call_again_and_with_other_memory():
+def test_a_permutation_into_its_own_memory():
     """The second time the executor is made of what was kept of the first."""
     for _ in range(3):
         x = npu([1.0, 2.0], [3.0, 4.0])

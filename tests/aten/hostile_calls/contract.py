@@ -68,7 +68,6 @@ class Caller:
             what, message = "early", self._client.message()
             wrong = self._wrong_refusal(call, code, message) or ("an executor was given" if executor.value else "")
         else:
-            what = "late"
             code = phase2(call.entry_point, executor) or self._client.acl.aclrtSynchronizeStream(None)
             message = self._client.message() if code else ""
             wrong = self._wrong_failure(call, code, message) if code else ""

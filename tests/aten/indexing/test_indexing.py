@@ -47,7 +47,6 @@ SPREAD, BAGS = (
 LONG, ROUNDED = (torch.float32, torch.int64), {"dtypes": FLOATS, "close": True, "upcast": True}
 CASES = [
     *rows("index", lambda x, i: x[i], X, integers(2, 3, low=-4, high=4), **OF_SIZES),
-    *rows("index-second", lambda x, i: x[:, i], X, integers(3, high=5), layouts=LAYOUTS),
     *rows("index-last", lambda x, i: x[..., i], X, integers(3, high=5), layouts=LAYOUTS),
     *rows("index-two", lambda x, i, j: x[i, j], X, integers(3, high=4), integers(2, 1, high=5), layouts=LAYOUTS),
     *rows("index-apart", lambda x, i, j: x[i, :, j], X, integers(3, high=4), integers(3, high=6), layouts=LAYOUTS),
@@ -58,13 +57,11 @@ CASES = [
     *rows("index-mask-rows", lambda x, m: x[m], X, booleans(4), dtypes=LONG, layouts=LAYOUTS),
     *rows("index-mask-columns", lambda x, m: x[:, m], X, booleans(5), dtypes=LONG, layouts=LAYOUTS),
     *rows("index-mask-none", lambda x: x[x > 99], X, dtypes=LONG),
-    *rows("index-integers", lambda x, i: x[:, i], randn(4, 5, dtype=torch.int64), integers(3, high=5)),
     *rows("index_select", lambda x, i: x.index_select(1, i), X, integers(7, high=5), **OF_SIZES),
     *rows("index_select-int32", lambda x, i: x.index_select(0, i), X, integers(7, high=4, dtype=torch.int32)),
     *rows("gather", lambda x, i: x.gather(1, i), X, integers(4, 3, 6, high=5), **OF_SIZES),
     *rows("gather-smaller", lambda x, i: x.gather(0, i), X, integers(2, 3, 4, high=4), layouts=LAYOUTS),
     *rows("take", torch.take, X, integers(2, 3, high=100), layouts=LAYOUTS),
-    *rows("take_along_dim", lambda *x: torch.take_along_dim(*x, 2), X, integers(4, 5, 2, high=6)),
     *rows("embedding", lambda w, i: F.embedding(i, w), randn(10, 4), integers(2, 3), dtypes=FLOATS[:2], layouts=LAYOUTS),
     *rows("put-number", lambda x, i: assigned(x, i, 1.5), X, integers(3, high=4), dtypes=FLOATS[:2], layouts=LAYOUTS),
     *rows("put-tensor", assigned, X, integers(3, low=-1, high=0), randn(1, 5, 6), **OF_SIZES),
@@ -74,10 +71,8 @@ CASES = [
     *rows("put-mask-none", lambda x: assigned(x, x > 99, 1), X, dtypes=(*FLOATS, torch.int64)),
     *rows("put-mask-rows", assigned, X, values([True, False, True, False]), randn(2, 5, 6), dtypes=LONG),
     *rows("put-nothing", assigned, randn(4, 5), integers(0), randn(1, 5), dtypes=LONG),
-    *rows("put-integers", lambda x, i: assigned(x, (slice(None), i), 7), randn(4, 5, dtype=torch.int64), integers(3, high=5)),
     *rows("index_put_-accumulate", accumulated, X, values([1, 1, 3]), randn(3, 5, 6), **STRIDED),
     *rows("index_put_-accumulate-many", accumulated, randn(2, 3), integers(200, high=2), randn(200, 3), **ROUNDED),
-    *rows("index_put", lambda x, i, v: x.index_put((i,), v), X, values([1, 0]), randn(2, 5, 6)),
     *rows("put_", lambda x, i, v: x.put_(i, v), X, values([1, 100, 7]), randn(3), layouts=LAYOUTS),
     *rows("put_-accumulate", lambda x, i, v: x.put_(i, v, accumulate=True), X, values([1, 1, 7]), randn(3), close=True),
     *rows("masked_fill", lambda x, m: x.masked_fill(m, 2.5), X, booleans(5, 1), dtypes=FLOATS[:2], layouts=LAYOUTS),
@@ -110,14 +105,8 @@ CASES = [
     *rows("index_copy_", lambda x, i, v: x.index_copy_(0, i, v), randn(4, 5), values([3, 0]), randn(2, 5), layouts=LAYOUTS),
     *rows("index_fill", lambda x, i: x.index_fill(1, i, 2.5), randn(4, 5), values([3, 0]), layouts=LAYOUTS),
     *rows("index_fill_", lambda x, i: x.index_fill_(0, i, 2.5), randn(4, 5), values([3, 0]), layouts=LAYOUTS),
-    *rows("index", lambda x, i: x[i], X, integers(3, high=4), **GRADIENT),
-    *rows("index-mask", lambda x: x[x > 0], X, backward=True),
-    *rows("gather", lambda x, i: x.gather(1, i), X, integers(4, 3, 6, high=5), **GRADIENT),
-    *rows("index_select", lambda x, i: x.index_select(1, i), X, integers(7, high=5), **GRADIENT),
-    *rows("masked_fill", lambda x, m: x.masked_fill(m, 0), X, booleans(6), backward=True),
     *rows("embedding", lambda w, i: F.embedding(i, w, padding_idx=1), randn(10, 4), integers(2, 9), dtypes=FLOATS, **GRADIENT),
     *rows("embedding-frequency", lambda w, i: F.embedding(i, w, scale_grad_by_freq=True), randn(4, 3), integers(9, high=4), **GRADIENT),
-    *rows("scatter_add", lambda x, i, v: x.scatter_add(1, i, v), *SCATTERED, **GRADIENT),
 ]
 test_torchs_functions = table(CASES)
 ROWS = [

@@ -32,9 +32,6 @@ def split_evenly(x, *parts):
 
 
 NUMBERS = torch.arange(210).reshape(5, 6, 7)
-PARTS = tuple(torch.empty(5, 6, n, dtype=torch.int64) for n in (3, 3, 1))
-
-
 # An entry point, arguments behind the tensor, and what they give of it.
 MOVED = [
     ("aclnnSliceV2", ([-4, 1], [99, -1], [0, 2], [3, 2]), NUMBERS[-4:99:3, :, 1:-1:2]),
@@ -50,7 +47,6 @@ ROWS = [
     ("aclnnUnfoldGrad", [drawn(3, 3, 5, 2)], ([3, 4, 5], -2, 2, 1), lambda g: window_gradient(g, 1), FLOATS),
 ]
 CASES = [
-    *rows("expand", lambda x: x.expand(5, 3, 4).contiguous(), randn(3, 1)),
     *rows("repeat", lambda x: x.repeat(2, 1, 3), randn(3, 4), dtypes=FLOATS, layouts=LAYOUTS),
     *rows("flip", lambda x: x.flip(0, -1), randn(2, 3, 4), dtypes=FLOATS, layouts=LAYOUTS),
     *rows("roll", lambda x: x.roll((1, -2), (0, 1)), randn(3, 4), layouts=LAYOUTS),
@@ -60,7 +56,6 @@ CASES = [
     *rows("cat-nothing", lambda *x: torch.cat(x, -1), randn(2, 3), randn(0)),
     *rows("stack", lambda *x: torch.stack(x, -1), randn(2, 3), randn(2, 3), dtypes=FLOATS, layouts=LAYOUTS),
     *rows("stack-one", lambda x: torch.stack([x]), randn(2, 3)),
-    *rows("split", lambda x: x.split([1, 3], 1), randn(2, 4), layouts=LAYOUTS),
     *rows("split_copy", lambda x: torch.split_with_sizes_copy(x, [1, 3], 1), randn(2, 4), layouts=LAYOUTS),
     *rows("split_copy-out", split_into, randn(2, 4), randn(2, 1), randn(2, 3), layouts=LAYOUTS),
     *rows("split_copy-many", split_evenly, randn(2, 66000), *[randn(2, 2000)] * 33),  # where a kernel of its own pays
@@ -104,7 +99,7 @@ def test_movement(name, arguments, expected):
 
 
 def test_split():
-    outs = tuple(torch.empty_like(part, device=DEVICE) for part in PARTS)
+    outs = tuple(torch.empty_like(part, device=DEVICE) for part in NUMBERS.split(3, 2))
     call("aclnnSplitTensor", NUMBERS, ctypes.c_uint64(3), 2, outs)
     assert [out.tolist() for out in outs] == [part.tolist() for part in NUMBERS.split(3, 2)]
 

@@ -8,7 +8,7 @@ from cases import LAYOUTS, booleans, in_turn, integers, randn, rows, table, unif
 from direct import call, scalar
 from support.marks import beyond_the_documents, refused_at_once
 
-INTEGERS, WIDE = (torch.int64, torch.int32), (torch.float32, torch.float64)
+INTEGERS = torch.int64, torch.int32
 PAIR, TRIPLE = (randn(3, 4), uniform(4, low=0.5, high=2)), (randn(3, 4), randn(4), uniform(3, 1, low=0.5))
 HERE = torch.tensor(2.5)
 OF_FLOATS = {"dtypes": FLOATS, "close": True}
@@ -43,15 +43,13 @@ CASES = [
         for c in rows(n, getattr(torch.Tensor, n), randn(9, dtype=torch.int64), booleans(9))
     ],
     *rows("promotion", lambda a, b: (a + b, a * b, a - b, a / b), randn(3), randn(3, dtype=torch.int64)),
-    *rows("promotion-half", lambda a, b: (a + b, a * b), randn(3, dtype=torch.float16), randn(3)),
     *rows("promotion-0-dim", lambda a, b: (a + b, b * a), randn(3, dtype=torch.float16), randn()),
     *rows("promotion-cpu", lambda a: (a + torch.tensor(1.5), a * torch.tensor(2)), randn(3, dtype=torch.float16)),
     *rows("promotion-cpu-left", lambda a: (HERE + a, HERE - a, HERE * a, HERE / a), randn(3)),
     *rows("integer-and-number", lambda a: (a + 1.5, a * 2, a / 2, a - 1), randn(3, dtype=torch.int64)),
     *rows("in-place-cast", lambda a, b: a.add_(b), randn(3, dtype=torch.float16), randn(3)),
-    *rows("broadcast", lambda a, b: a * b + a, randn(3, 1, 2), randn(4, 1), dtypes=FLOATS),
     *rows("broadcast-empty", lambda a, b: a * b, randn(0, 4), randn(4)),
-    *rows("float64", lambda a, b: (a + b, a * b, a / b, a - b), randn(3, 4), randn(4), dtypes=WIDE[1:]),
+    *rows("float64", lambda a, b: (a + b, a * b, a / b, a - b), randn(3, 4), randn(4), dtypes=(torch.float64,)),
     *rows("complex", lambda a, b: (a + b, a * b), randn(3, dtype=torch.complex64), randn(3, dtype=torch.complex64)),
     *rows("pow", lambda a, b: a.abs() ** b, randn(3, 4), randn(4), close=True),
     *rows("logaddexp", torch.logaddexp, randn(3, 4), randn(4), close=True),
@@ -65,8 +63,6 @@ CASES = [
     *rows("addcdiv", lambda *x: torch.addcdiv(*x, value=0.5), *TRIPLE, dtypes=FLOATS, close=True),
     *rows("addcmul_", lambda a, b, c: a.addcmul_(b, c, value=0.5), randn(3, 4), randn(4), randn(3, 1), close=True),
     *rows("addcdiv_", lambda a, b, c: a.addcdiv_(b, c, value=0.5), *TRIPLE, close=True),
-    *rows("arithmetic", lambda a, b: (a * b - a / b) ** 2 + b**3, *PAIR, dtypes=WIDE, backward=True, close=True),
-    *rows("where", lambda a, b: torch.where(a > b, a, b), randn(3, 4), randn(4), backward=True),
     *rows("number-plus", lambda x: torch.add(torch.tensor(1.5), x, alpha=2), randn(3, 4), dtypes=FLOATS, close=True, rounded_once=True),
 ]
 test_torchs_functions = table(CASES)
@@ -135,22 +131,17 @@ def test_booleans_in_place_stay_refused():
 @pytest.mark.parametrize(
     ("function", "divisor", "place"),
     [
-        (torch.floor_divide, torch.tensor([[1, 2], [0, 4]]), "[1, 0]"),
-        (torch.remainder, torch.tensor([[1, 2], [3, 0]]), "[1, 1]"),
-        (torch.fmod, torch.tensor([[0, 2], [0, 4]]), "[0, 0]"),
+        (torch.floor_divide, torch.tensor([[1, 2], [0, 4]]), " at position [1, 0]"),
+        (torch.remainder, torch.tensor([[1, 2], [3, 0]]), " at position [1, 1]"),
+        (torch.fmod, torch.tensor([[0, 2], [0, 4]]), " at position [0, 0]"),
+        (lambda x, _: x // 0, torch.tensor(0), ""),
     ],
 )
 def test_integers_divided_by_zero_name_the_divisor(function, divisor, place):
     with pytest.raises(RuntimeError) as error:
         function(torch.ones(2, 2, dtype=torch.int64, device=DEVICE), divisor.to(DEVICE))
         torch.npu.synchronize()
-    assert f"other: expected values other than 0, got 0 at position {place}" in str(error.value)
-
-
-def test_a_number_may_be_the_divisor_that_is_zero():
-    with pytest.raises(RuntimeError, match="other: expected values other than 0, got 0"):
-        torch.ones(2, dtype=torch.int64, device=DEVICE) // 0
-        torch.npu.synchronize()
+    assert f"other: expected values other than 0, got 0{place}" in str(error.value)
 
 
 def test_two_to_the_power_of_booleans():

@@ -93,21 +93,6 @@ NUMBER = {
 test_torchs_functions = table(CASES)
 
 
-@pytest.mark.parametrize("foreach", [False, True])
-@pytest.mark.parametrize("order", [1.0, 2.0, float("inf")])
-def test_clip_grad_norm(order, foreach):
-    gradients, norms = [], []
-    for device in ("cpu", DEVICE):
-        generator = torch.Generator().manual_seed(0)
-        parameters = [torch.zeros(n, 3, device=device, requires_grad=True) for n in range(1, 9)]
-        for parameter in parameters:
-            parameter.grad = torch.randn(parameter.shape, generator=generator).to(device)
-        norms.append(torch.nn.utils.clip_grad_norm_(parameters, 0.5, order, foreach=foreach).cpu())
-        gradients.append([parameter.grad.cpu() for parameter in parameters])
-    torch.testing.assert_close(*norms)
-    torch.testing.assert_close(*gradients)
-
-
 @pytest.mark.parametrize(("name", "dtype"), [*zip(NUMBER, itertools.cycle(FLOATS), strict=False)], ids=str)
 def test_a_number_in_a_tensor(name, dtype):
     function, count = NUMBER[name], NUMBER[name].__code__.co_argcount - 1

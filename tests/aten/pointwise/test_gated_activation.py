@@ -1,9 +1,7 @@
 """gated_activation.cpp against definitions in float64."""
 
-import pytest
 import torch
 import torch.nn.functional as F
-import torch_npu
 from checks import DEVICE, FLOATS, close, definitions, drawn
 from definitions import gelu, selu
 
@@ -31,22 +29,10 @@ ROWS = [
     ("aclnnShrink", X, (fraction(0.5), fraction(0.25)), lambda x: x.sign() * (x.abs() - 0.25) * (x.abs() > 0.5), FLOATS[:2]),
     ("aclnnHeaviside", [LINE, EDGES[1:2]], (), lambda x, y: (x > 0) + (x == 0) * y, FLOATS),
     ("aclnnGeluMul", X, (b"tanh",), lambda x: gelu(x[..., :3]) * x[..., 3:], FLOATS),
-    ("aclnnGeluMul", X, (None,), lambda x: x[..., :3] * 0.5 * (1 + torch.erf(x[..., :3] / 2**0.5)) * x[..., 3:], FLOATS),
-    (
-        "aclnnGeGluBackward",
-        [drawn(3, 2, 6), drawn(3, 4, 6)],
-        lambda g, x: (g, x, gelu(x.cpu().chunk(2, 1)[1].double()).to(x.dtype), 1, 1),
-        gated_gradient,
-        (torch.float32,),
-    ),
+    *[("aclnnGeluMul", X, (mode,), lambda x: F.gelu(x[..., :3]) * x[..., 3:], FLOATS) for mode in (None, b"none")],
+    ("aclnnGeGluBackward", [drawn(3, 2, 6), *X], lambda g, x: (g, x, gelu(x.cpu().chunk(2, 1)[1]), 1, 1), gated_gradient, FLOATS[:1]),
     ("aclnnSquaredRelu", X, (), lambda x: x**2 * (x > 0), FLOATS),
-    (
-        "aclnnFatreluMul",
-        [LINE.repeat(2, 2), torch.full((1,), 0.5, dtype=torch.float64)],
-        (),
-        lambda x, t: LINE * (t < LINE) * x[:, 5:],
-        FLOATS,
-    ),
+    ("aclnnFatreluMul", [LINE.repeat(2, 2), EDGES[2:3]], (), lambda x, t: LINE * (t < LINE) * x[:, 5:], FLOATS),
 ]
 test_definitions = definitions(ROWS)
 
@@ -56,12 +42,3 @@ def test_selu_in_place():
     there = values.to(DEVICE)
     call("aclnnInplaceSelu", there)
     close(there, selu(values.double()))
-
-
-@pytest.mark.parametrize("approximate", ["none", "tanh"])
-@pytest.mark.parametrize("dtype", FLOATS, ids=str)
-def test_gelu_mul(approximate, dtype):
-    x = drawn(3, 4, 10).to(dtype)
-    left, right = x.double().chunk(2, -1)
-    expected = (F.gelu(left, approximate=approximate) * right).to(dtype)
-    torch.testing.assert_close(torch_npu.npu_gelu_mul(x.to(DEVICE), approximate=approximate).cpu(), expected)

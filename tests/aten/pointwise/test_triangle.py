@@ -14,8 +14,6 @@ SIZED = itertools.cycle((torch.bool, torch.float16, torch.float32, torch.int64))
 CASES = [
     *rows("tril", lambda x: x.tril(-1), randn(2, 4, 3), dtypes=(torch.float32, torch.bool, torch.int64), layouts=LAYOUTS),
     *rows("triu", lambda x: x.triu(1), randn(4, 3), dtypes=HALVES, layouts=LAYOUTS),
-    *rows("tril_", lambda x: x.tril_(), randn(4, 3), layouts=LAYOUTS),
-    *rows("triu_", lambda x: x.triu_(1), randn(4, 3), layouts=LAYOUTS),
 ]
 test_torchs_functions = table(CASES)
 

@@ -58,7 +58,6 @@ CASES = [
     *rows("round-decimals", lambda x: torch.round(x, decimals=2), randn(3, 4)),
     *rows("round_-decimals", lambda x: x.round_(decimals=1), randn(3, 4)),
     *rows("angle", torch.angle, randn(3, 4)),
-    *rows("square", torch.square, randn(3, 4), dtypes=FLOATS),
     *rows("clamp", lambda x: x.clamp(-0.5, 0.5), randn(3, 4), dtypes=(*FLOATS, torch.float64), layouts=LAYOUTS),
     *rows("clamp-integer", lambda x: x.clamp(-1, 2), randn(3, 4), dtypes=INTEGERS),
     *rows("clamp-low", lambda x: x.clamp(min=-0.5), randn(3, 4)),
@@ -74,13 +73,6 @@ CASES = [
             *rows(f"{n}-tensor", lambda x, y, n=n: getattr(x, n)(y), randn(3, 4), randn(4)),
         )
     ],
-    *[
-        c
-        for n in ("exp", "log", "sqrt", "sin", "tanh", "sigmoid", "rsqrt", "reciprocal", "log1p", "erf")
-        for c in rows(n, getattr(torch, n), uniform(3, 4, low=0.1), backward=True, close=True)
-    ],
-    *rows("clamp", lambda a: a.clamp(-0.5, 0.5), randn(3, 4), backward=True),
-    *rows("abs", torch.abs, randn(3, 4), backward=True),
     *rows("logit", torch.logit, uniform(3, 4, low=0.05, high=0.95), **ALL, backward=True),
     *rows("logit-eps", lambda x: torch.logit(x, 0.1), uniform(3, 4, low=-0.2, high=1.2), **ALL, backward=True),
 ]

@@ -12,10 +12,7 @@ from support.marks import of_the_950
 N = 40_000
 DRAWS = {
     "randn": lambda: torch.randn(50, device=DEVICE),
-    "normal_": lambda: torch.empty(5, 10, device=DEVICE).normal_(1, 2),
     "rand": lambda: torch.rand(50, device=DEVICE),
-    "uniform_": lambda: torch.empty(50, device=DEVICE).uniform_(-2, 3),
-    "randint": lambda: torch.randint(0, 1000, (50,), device=DEVICE),
     "random_": lambda: torch.empty(50, dtype=torch.int64, device=DEVICE).random_(),
     "bernoulli": lambda: torch.bernoulli(torch.full((200,), 0.5, device=DEVICE)),
     "bernoulli_": lambda: torch.empty(200, device=DEVICE).bernoulli_(0.5),

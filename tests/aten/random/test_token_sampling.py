@@ -6,6 +6,8 @@ import torch
 import torch_npu
 from checks import DEVICE, FLOATS, on_npu
 
+from direct import call
+
 
 def softmax(x):
     powers = np.exp(x - x.max())
@@ -73,8 +75,6 @@ def test_samples(ks, ps, min_ps, post, are_logits):
 
 
 def test_the_first_version_without_a_least_share():
-    from direct import call
-
     logits = torch.tensor([[0.1, 3.0, 2.0, -1.0]], device=DEVICE)
     k, p = torch.tensor([2], dtype=torch.int32, device=DEVICE), torch.tensor([0.99], device=DEVICE)
     index, selected = torch.empty(1, dtype=torch.int64, device=DEVICE), torch.empty(1, 4, device=DEVICE)

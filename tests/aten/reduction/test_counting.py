@@ -47,12 +47,6 @@ def test_histogram_between_the_extremes(dtype):
     assert torch.histc(torch.empty(0, dtype=dtype).to(DEVICE), 4).tolist() == [0, 0, 0, 0]
 
 
-def test_experts_of_a_mixture_are_counted():
-    chosen = torch.randint(0, 8, (1000,), dtype=torch.int32)
-    got = torch.histc(chosen.to(DEVICE), bins=8, min=0, max=7)
-    assert got.dtype == torch.int32 and got.cpu().equal(chosen.bincount(minlength=8).int())
-
-
 def test_fractional_bounds():
     x = torch.arange(10, dtype=torch.int32)
     assert torch.histc(x.to(DEVICE), 4, 0.5, 8.5).tolist() == histogram(x.tolist(), 4, Fraction(1, 2), Fraction(17, 2))

@@ -14,7 +14,6 @@ NAN = float("nan")
 CASES = [
     *in_turn(written("x", ORDERS), DISTINCT, dtypes=DTYPES),
     *rows("sort-stable", lambda x: torch.sort(x, dim=0, stable=True), integers(30, high=4, dtype=None), dtypes=FLOAT_AND_LONG),
-    *rows("msort", torch.msort, DISTINCT),
     *rows("kthvalue", lambda x: x.kthvalue(2), DISTINCT, dtypes=FLOAT_AND_LONG, layouts=LAYOUTS),
     *rows("kthvalue-keepdim", lambda x: x.kthvalue(2, 0, keepdim=True), DISTINCT),
     *rows("median", torch.median, DISTINCT, dtypes=(torch.float32, torch.float16, torch.int64), layouts=LAYOUTS),
@@ -31,14 +30,11 @@ CASES = [
     *rows("nonzero-none", torch.nonzero, values([[0, 0], [0, 0]])),
     *rows("nonzero-empty", torch.nonzero, randn(0, 3)),
     *rows("nonzero-0-dim", torch.nonzero, values(3.0)),
-    *rows("where-condition", torch.where, booleans(3, 4), layouts=LAYOUTS),
     *rows("masked_select", torch.masked_select, randn(3, 4), booleans(3, 4), dtypes=(*FLOATS, torch.int64), layouts=LAYOUTS),
     *rows("masked_select-broadcast", torch.masked_select, randn(3, 4), booleans(4)),
     *rows("masked_select-none", lambda x: torch.masked_select(x, x > 99), randn(3, 4)),
     *rows("unique", torch.unique, integers(20, high=6), layouts=LAYOUTS),
     *rows("unique-float", torch.unique, integers(20, high=6, dtype=None), dtypes=FLOATS),
-    *rows("unique-inverse", lambda x: torch.unique(x, return_inverse=True), integers(4, 5, high=6)),
-    *rows("unique-counts", lambda x: torch.unique(x, return_counts=True), integers(4, 5, high=6)),
     *rows("unique-both", lambda x: torch.unique(x, return_inverse=True, return_counts=True), integers(4, 5, high=6)),
     *rows("unique-helper", lambda x: torch.ops.aten._unique(x, True, True), integers(4, 5, high=6)),
     *rows("unique-dim", lambda x: torch.unique(x, dim=0), integers(9, 2, high=2)),
@@ -46,8 +42,6 @@ CASES = [
     *rows("unique_consecutive", torch.unique_consecutive, integers(20, high=2)),
     *rows("unique_consecutive-both", lambda x: torch.unique_consecutive(x, return_inverse=True, return_counts=True), integers(20, high=2)),
     *rows("unique_consecutive-dim", lambda x: torch.unique_consecutive(x, dim=0), integers(20, 1, high=2)),
-    *rows("sort-gradient", lambda x: x.sort(1)[0], DISTINCT, backward=True),
-    *rows("topk-gradient", lambda x: x.topk(2)[0], DISTINCT, backward=True),
 ]
 ROWS = [
     ("aclnnBucketize", [LINE, EDGES], (False, False), lambda x, b: (x[:, None] > b).sum(1), FLOATS),

@@ -19,7 +19,6 @@ def there_and_back(x, window):
 
 CASES = [
     *rows("stft", stft, randn(64), WINDOW, close=True),
-    *rows("stft-batch", stft, randn(2, 64), WINDOW, close=True),
     *rows("stft-options", lambda x, w: stft(x, w, hop_length=5, center=False, normalized=True), randn(2, 64), WINDOW, close=True),
     *rows("stft-twosided", lambda x, w: stft(x, w, onesided=False), randn(64), WINDOW, close=True),
 ]

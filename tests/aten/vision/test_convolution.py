@@ -7,7 +7,7 @@ from ctypes import c_int32
 import pytest
 import torch
 import torch.nn.functional as F
-from checks import DEVICE, FLOATS, check, definitions, drawn, on_npu
+from checks import FLOATS, check, definitions, drawn, on_npu
 from few_bits import integers
 
 from cases import LAYOUTS, randn, rows_with, table
@@ -15,12 +15,9 @@ from cases import LAYOUTS, randn, rows_with, table
 conv = rows_with(dtypes=FLOATS[:2], layouts=LAYOUTS, close=True, upcast=True, backward=True)
 CASES = [
     *conv("conv1d", lambda *x: F.conv1d(*x, stride=2, padding=1, dilation=2), randn(2, 4, 9), randn(6, 4, 3), randn(6)),
-    *conv("conv1d-groups", lambda *x: F.conv1d(*x, groups=2), randn(2, 4, 9), randn(6, 2, 3)),
     *conv("conv2d", F.conv2d, randn(2, 3, 6, 5), randn(4, 3, 3, 2), randn(4)),
     *conv("conv2d-more", lambda *x: F.conv2d(*x, (2, 1), (1, 2), (1, 2), 2), randn(2, 4, 7, 8), randn(6, 2, 3, 2), randn(6), dtypes=FLOATS),
     *conv("conv2d-depthwise", lambda *x: F.conv2d(*x, padding=1, groups=4), randn(2, 4, 6, 6), randn(4, 1, 3, 3), randn(4)),
-    *conv("conv2d-unbatched", F.conv2d, randn(3, 6, 5), randn(4, 3, 3, 2), randn(4)),
-    *conv("conv2d-same", lambda *x: F.conv2d(*x, padding="same"), randn(2, 3, 6, 5), randn(4, 3, 3, 3)),
     *conv("conv2d-pointwise", F.conv2d, randn(2, 3, 6, 5), randn(4, 3, 1, 1), randn(4)),
     *conv("conv2d-empty", F.conv2d, randn(0, 3, 6, 5), randn(4, 3, 3, 3), dtypes=(torch.float32,), backward=False),
     *conv("conv3d", lambda *x: F.conv3d(*x, 2, 1), randn(1, 2, 5, 6, 4), randn(4, 2, 3, 3, 2), randn(4)),
@@ -82,14 +79,3 @@ def test_masked_gradients(mask, transposed):
     for wanted, want, have in zip(mask, expected, got, strict=False):
         if wanted:
             torch.testing.assert_close(have.cpu(), want)
-
-
-@pytest.mark.parametrize("parts", [("x",), ("w",), ("b",), ("x", "b")], ids=str)
-def test_gradients_of_some_inputs(parts):
-    tensors = {"x": torch.randn(2, 3, 5, 5), "w": torch.randn(4, 3, 3, 3), "b": torch.randn(4)}
-    gradients = []
-    for device in ("cpu", DEVICE):
-        leaves = {name: tensor.clone().to(device).requires_grad_(name in parts) for name, tensor in tensors.items()}
-        F.conv2d(leaves["x"], leaves["w"], leaves["b"]).square().sum().backward()
-        gradients.append([leaves[name].grad.cpu() for name in parts])
-    torch.testing.assert_close(*gradients)
