@@ -81,19 +81,17 @@ SAMPLES: dict[str, Callable[[], Call]] = {
     "_npu_dropout": lambda: call(floats(3, 5), 0.5),
     "_npu_dropout_gen_mask.Tensor": lambda: call(floats(3, 5), [3, 5], 0.5, 1, 2),
     "_npu_dtype_cast": lambda: call(halves(3, 4), F32),
-    "_npu_dtype_cast_backward": lambda: call(floats(3, 4), F16),
+    **dict.fromkeys(("_npu_dtype_cast_backward", "npu_dtype_cast_backward"), lambda: call(floats(3, 4), F16)),
     "_npu_format_cast": lambda: call(halves(16, 16), 29),
-    "_npu_index_add": lambda: call(floats(4, 3), numbers(2, 0), floats(2, 3)),
-    "_npu_index_add_": lambda: call(floats(4, 3), numbers(2, 0), floats(2, 3)),
+    **dict.fromkeys(("_npu_index_add", "_npu_index_add_"), lambda: call(floats(4, 3), numbers(2, 0), floats(2, 3))),
     "_npu_moe_token_unpermute": lambda: call(floats(5, 4), numbers(0, 4, 3, 1, 2, dtype=I32), floats(5, 1)),
     "_npu_moe_token_unpermute_with_routing_map": lambda: call(floats(8, 3), PLACES, [4, 3], probs=floats(4, 4), routing_map=ROUTING),
     "batch_norm_gather_stats_update": lambda: call(
         *(floats(2, 3, 4), floats(2, 3), floats(2, 3), floats(3), floats(3), 0.1, 1e-5, numbers(8, 20, dtype=I32))
     ),
     "batch_norm_reduce": lambda: call(floats(2, 3, 1, 4), 1e-5),
-    "fast_gelu": lambda: call(floats(5)),
-    "kl_div_backward": lambda: call(floats(3, 4), floats(3, 4), floats(3, 4), 0),
-    "l1_loss_backward": lambda: call(floats(3, 4), floats(3, 4), floats(3, 4), 0),
+    **dict.fromkeys(("fast_gelu", "npu_sim_exponential_"), lambda: call(floats(5))),
+    **dict.fromkeys(("kl_div_backward", "l1_loss_backward"), lambda: call(floats(3, 4), floats(3, 4), floats(3, 4), 0)),
     "npu_add_layer_norm": lambda: call(floats(3, 4), floats(3, 4), floats(4), floats(4), 1e-5, True),
     "npu_add_rms_norm": lambda: call(floats(3, 6), floats(3, 6), floats(6)),
     "npu_add_rms_norm_cast": lambda: call(halves(3, 16), halves(3, 16), halves(16)),
@@ -101,8 +99,7 @@ SAMPLES: dict[str, Callable[[], Call]] = {
         halves(4, 32), halves(4, 32), halves(32), smooth_scale1=halves(32), smooth_scale2=halves(32)
     ),
     "npu_add_rms_norm_quant": lambda: call(halves(4, 32), halves(4, 32), halves(32), floats(32), ints(32)),
-    "npu_add_rms_norm_v2": lambda: call(floats(3, 16), floats(3, 16), floats(16)),
-    "npu_add_rms_norm_v2_functional": lambda: call(floats(3, 16), floats(3, 16), floats(16)),
+    **dict.fromkeys(("npu_add_rms_norm_v2", "npu_add_rms_norm_v2_functional"), lambda: call(floats(3, 16), floats(3, 16), floats(16))),
     "npu_alltoallv_gmm": lambda: call(halves(3, 4), halves(2, 4, 5), ONE_RANK, 1, [1, 2], [1, 2], permute_out_flag=True),
     "npu_anti_quant": lambda: call(ints(3, 2), floats(16), dst_dtype=5, src_dtype=16),
     "npu_apply_adam_w.out": lambda: call(
@@ -111,7 +108,7 @@ SAMPLES: dict[str, Callable[[], Call]] = {
     "npu_apply_rotary_pos_emb": lambda: call(halves(2, 3, 4, 128), *(halves(2, 3, 1, 128) for _ in range(3))),
     "npu_attention_update": lambda: call([floats(6), floats(6)], [floats(6, 8), floats(6, 8)], 1),
     "npu_bmmV2": lambda: call(floats(2, 3, 4), floats(2, 4, 5), []),
-    "npu_clipped_swiglu": lambda: call(floats(3, 4, 6)),
+    **dict.fromkeys(("npu_clipped_swiglu", "npu_swiglu"), lambda: call(floats(3, 4, 6))),
     "npu_conv2d": lambda: call(floats(1, 2, 4, 4), floats(3, 2, 3, 3), None, [1, 1], [1, 1], [1, 1], 1),
     "npu_conv2d_backward": lambda: call(
         floats(1, 2, 4, 4), floats(1, 3, 4, 4), floats(3, 2, 3, 3), [1, 1], [1, 1], [1, 1], 1, [True, True, True]
@@ -125,10 +122,9 @@ SAMPLES: dict[str, Callable[[], Call]] = {
     "npu_dequant_swiglu_quant": lambda: call(halves(4, 32), quant_mode=1, swiglu_mode=1, clamp_limit=3.0, glu_alpha=1.5, glu_bias=0.5),
     "npu_dropout_backward": lambda: call(floats(4, 4), ints(16, dtype=torch.uint8), 0.5),
     "npu_dtype_cast": lambda: call(floats(4, 6), 5),
-    "npu_dtype_cast_backward": lambda: call(floats(3, 4), F16),
     "npu_dynamic_quant": lambda: call(halves(2, 8)),
     "npu_dynamic_quant_asymmetric": lambda: call(halves(4, 32)),
-    "npu_fast_gelu": lambda: call(floats(3, 4)),
+    **dict.fromkeys(("npu_fast_gelu", "npu_gelu", "npu_gelu_mul", "npu_silu"), lambda: call(floats(3, 4))),
     "npu_fast_gelu_backward": lambda: call(floats(3, 4), floats(3, 4)),
     "npu_fused_infer_attention_score": lambda: call(
         *(halves(1, 1, 3, 8) for _ in range(3)), atten_mask=triangle(1, 1, 3, 3), input_layout="BNSD", sparse_mode=1
@@ -140,8 +136,7 @@ SAMPLES: dict[str, Callable[[], Call]] = {
     "npu_fusion_attention_grad": lambda: attention_gradient(1, 2, 5, 8),
     "npu_fusion_attention_grad_v2": lambda: attention_gradient(1, 2, 5, 8),
     "npu_fusion_attention_grad_v3": lambda: attention_gradient(1, 2, 5, 8),
-    "npu_fusion_attention_v2": lambda: call(*attention(1, 2, 5, 8), 2, "BNSD", scale=0.5),
-    "npu_fusion_attention_v3": lambda: call(*attention(1, 2, 5, 8), 2, "BNSD", scale=0.5),
+    **dict.fromkeys(("npu_fusion_attention_v2", "npu_fusion_attention_v3"), lambda: call(*attention(1, 2, 5, 8), 2, "BNSD", scale=0.5)),
     "npu_gather_pa_kv_cache_functional": lambda: call(
         *(halves(3, 4, 2, 16), halves(3, 4, 2, 32), ints(2, 1), numbers(2, 3, dtype=I32), halves(5, 2, 16), halves(5, 2, 32))
     ),
@@ -149,9 +144,7 @@ SAMPLES: dict[str, Callable[[], Call]] = {
     "npu_gather_sparse_index": lambda: call(floats(4, 3), numbers(1, 0)),
     "npu_geglu": lambda: call(floats(3, 4, 6), 1, 0, True),
     "npu_geglu_grad": lambda: call(floats(3, 2, 6), floats(3, 4, 6), floats(3, 2, 6), 1, 0, True),
-    "npu_gelu": lambda: call(floats(3, 4)),
     "npu_gelu_backward": lambda: call(floats(3, 4), floats(3, 4)),
-    "npu_gelu_mul": lambda: call(floats(3, 4)),
     "npu_gemma_rms_norm": lambda: call(floats(3, 4, 16), floats(16)),
     "npu_gmm_alltoallv": lambda: call(
         halves(3, 4), halves(2, 4, 5), ONE_RANK, 1, [1, 2], [1, 2], mm_x=halves(2, 4), mm_weight=halves(4, 3)
@@ -232,18 +225,13 @@ SAMPLES: dict[str, Callable[[], Call]] = {
     "npu_rotary_mul_backward": lambda: call(floats(2, 3, 4, 64), floats(2, 3, 4, 64), floats(1, 1, 4, 64), floats(1, 1, 4, 64)),
     "npu_scatter_list": lambda: call([floats(2, 4, 3)], ints(1), floats(1, 2, 1, 3), numbers(1, dtype=torch.uint8)),
     "npu_scatter_list_": lambda: call([floats(2, 4, 3)], ints(1), floats(1, 2, 1, 3), numbers(1, dtype=torch.uint8)),
-    "npu_scatter_nd_update": lambda: call(floats(3, 4), numbers([0, 1], [2, 3]), floats(2)),
-    "npu_scatter_nd_update_": lambda: call(floats(3, 4), numbers([0, 1], [2, 3]), floats(2)),
-    "npu_scatter_pa_kv_cache": lambda: call(*paged(), cache_mode="Norm"),
-    "npu_scatter_pa_kv_cache_functional": lambda: call(*paged(), cache_mode="Norm"),
+    **dict.fromkeys(("npu_scatter_nd_update", "npu_scatter_nd_update_"), lambda: call(floats(3, 4), numbers([0, 1], [2, 3]), floats(2))),
+    **dict.fromkeys(("npu_scatter_pa_kv_cache", "npu_scatter_pa_kv_cache_functional"), lambda: call(*paged(), cache_mode="Norm")),
     "npu_scaled_masked_softmax": lambda: call(halves(2, 2, 32, 64), booleans(2, 1, 32, 64), 0.5, False),
     "npu_scaled_masked_softmax_backward": lambda: call(halves(2, 2, 32, 64), halves(2, 2, 32, 64), booleans(2, 1, 32, 64), 0.5, False),
-    "npu_silu": lambda: call(floats(3, 4)),
     "npu_silu_backward": lambda: call(floats(3, 4), floats(3, 4), floats(3, 4)),
-    "npu_sim_exponential_": lambda: call(floats(5)),
     "npu_softmax_cross_entropy_with_logits": lambda: call(floats(3, 4), floats(3, 4)),
     "npu_softmax_cross_entropy_with_logits_backward": lambda: call(floats(3), floats(3, 4), floats(3, 4)),
-    "npu_swiglu": lambda: call(floats(3, 4, 6)),
     "npu_swiglu_backward": lambda: call(floats(3, 4, 3), floats(3, 4, 6)),
     "npu_swiglu_quant": lambda: call(floats(6, 32), smooth_scales=floats(1, 16), activate_left=True, quant_mode=1),
     "npu_trans_quant_param": lambda: call(floats(6), floats(6)),
@@ -251,6 +239,5 @@ SAMPLES: dict[str, Callable[[], Call]] = {
     "npu_transpose_batchmatmul": lambda: call(halves(3, 4, 5), halves(4, 5, 2), perm_x1=[1, 0, 2]),
     "npu_weight_quant_batchmatmul": lambda: call(halves(3, 64), ints(64, 1), halves(1, 8), halves(1, 8), None, None, halves(8)),
     "repeat_interleave_backward_int": lambda: call(floats(2, 6), floats(2, 3), 2, 1),
-    "scatter_update": lambda: call(floats(2, 3, 4, 5), numbers(1, 2), floats(2, 3, 2, 5), -2),
-    "scatter_update_": lambda: call(floats(2, 3, 4, 5), numbers(1, 2), floats(2, 3, 2, 5), -2),
+    **dict.fromkeys(("scatter_update", "scatter_update_"), lambda: call(floats(2, 3, 4, 5), numbers(1, 2), floats(2, 3, 2, 5), -2)),
 }

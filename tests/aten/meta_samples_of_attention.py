@@ -44,8 +44,7 @@ STATISTIC = (2, 1, 3, 4)
 BLOCKS = {"q_input_layout": "BNSD", "kv_input_layout": "BNSD", "num_key_value_heads": 2, "scale_value": 0.5}
 TRIANGLE = [(1, 2, 3, 5, 8), (1, 2, 3, 4, 8), (1, 2, 3, 4, 8), (1, 2, 4, 5, 8), (1, 2, 4, 5, 8)]
 SAMPLES: dict[str, Callable[[], Call]] = {
-    "npu_batch_gather_matmul": low_rank,
-    "npu_batch_gather_matmul_": low_rank,
+    **dict.fromkeys(("npu_batch_gather_matmul", "npu_batch_gather_matmul_"), low_rank),
     "npu_block_sparse_attention": lambda: call(
         *(halves(1, 4, 5, 8), halves(1, 2, 5, 8), halves(1, 2, 5, 8), ints(1, 4, 1, 1, dtype=I8), [128, 128]), **BLOCKS, softmax_lse_flag=1
     ),
@@ -79,15 +78,12 @@ SAMPLES: dict[str, Callable[[], Call]] = {
     "npu_mhc_post": lambda: call(sequence(4, 8), floats(2, 3, 4, 4), halves(2, 3, 8), floats(2, 3, 4)),
     "npu_mhc_sinkhorn": lambda: call(floats(2, 3, 4, 4), num_iters=2, out_flag=1),
     "npu_mla_prolog_v2": prolog,
-    "npu_mla_prolog_v3": lambda: prolog(cache_index=ints(5, dtype=I64)),
-    "npu_mla_prolog_v3_functional": lambda: prolog(cache_index=ints(5, dtype=I64)),
-    "npu_qkv_rms_norm_rope_cache": query_key_value,
-    "npu_qkv_rms_norm_rope_cache_functional": query_key_value,
+    **dict.fromkeys(("npu_mla_prolog_v3", "npu_mla_prolog_v3_functional"), lambda: prolog(cache_index=ints(5, dtype=I64))),
+    **dict.fromkeys(("npu_qkv_rms_norm_rope_cache", "npu_qkv_rms_norm_rope_cache_functional"), query_key_value),
     "npu_quant_lightning_indexer": lambda: call(
         *(ints(2, 3, 8, 16, dtype=I8), ints(2, 3, 1, 16, dtype=I8), halves(2, 3, 8), halves(2, 3, 8), halves(2, 3, 1), 0, 0), sparse_count=2
     ),
-    "npu_recurrent_gated_delta_rule": lambda: delta(brains(3, 4, 6, 8)),
-    "npu_recurrent_gated_delta_rule_functional": lambda: delta(brains(3, 4, 6, 8)),
+    **dict.fromkeys(("npu_recurrent_gated_delta_rule", "npu_recurrent_gated_delta_rule_functional"), lambda: delta(brains(3, 4, 6, 8))),
     "npu_rope_quant_kvcache": lambda: turned_keys(kv_output=True),
     "npu_sparse_flash_attention": lambda: call(
         *(sequence(4, 8), sequence(1, 8), sequence(1, 8), ints(2, 3, 1, 2), 0.5), attention_mode=2, return_softmax_lse=True
