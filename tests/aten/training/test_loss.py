@@ -67,22 +67,17 @@ CASES = [
     *loss("ctc", ctc, randn(9, 2, 6), integers(2, 3, low=1, high=6), dtypes=(torch.float32,)),
     *loss("ctc-joined", ctc, randn(9, 2, 6), integers(5, low=1, high=6), dtypes=(torch.float32,)),
 ]
+GRADIENT_OF_TARGETS = "aclnnBinaryCrossEntropyWithLogitsTargetBackward"
 ROWS = [
     ("aclnnMseLossOut", XY, (0,), lambda x, y: (x - y) ** 2, FLOATS[:2]),
     (
-        "aclnnBinaryCrossEntropyWithLogitsTargetBackward",
+        GRADIENT_OF_TARGETS,
         [drawn(3, 4), drawn(3, 4).flip(0), drawn(3, 4).abs(), drawn(4).abs(), drawn(1, 4).abs()],
         (0,),
         lambda g, x, y, w, p: -g * w * (p * torch.log(torch.sigmoid(x)) - torch.log(1 - torch.sigmoid(x))),
         FLOATS,
     ),
-    (
-        "aclnnBinaryCrossEntropyWithLogitsTargetBackward",
-        [drawn(1), drawn(3, 4), drawn(3, 4).abs()],
-        (None, None, 1),
-        lambda g, x, y: -g / 12 * x,
-        FLOATS,
-    ),
+    (GRADIENT_OF_TARGETS, [drawn(1), *XY], (None, None, 1), lambda g, x, y: -g / 12 * x, FLOATS),
 ]
 test_definitions = definitions(ROWS)
 

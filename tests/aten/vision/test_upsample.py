@@ -12,7 +12,7 @@ from direct import fails
 
 CUBES = [drawn(3, 4, 5)]
 NEAREST = torch.arange(30).view(2, 5, 3) * 7 % 6
-PICTURE = [drawn(2, 3, 4, 5)]
+PICTURE, POINTS = [drawn(2, 3, 4, 5)], [drawn(2, 4, 5), drawn(2, 5, 3)]
 
 
 def resized(x, aligned):
@@ -84,23 +84,11 @@ CASES = [
 ]
 ROWS = [
     ("aclnnUpsampleNearest1d", CUBES, ([7],), lambda x: x[:, :, [i * 5 // 7 for i in range(7)]], FLOATS),
-    (
-        "aclnnUpsampleNearest2d",
-        [drawn(2, 3, 4, 5)],
-        ([7, 10],),
-        lambda x: x[:, :, [i * 4 // 7 for i in range(7)]][..., [i * 5 // 10 for i in range(10)]],
-        FLOATS[:2],
-    ),
+    ("aclnnUpsampleNearest2d", PICTURE, ([7, 10],), lambda x: x[:, :, [0, 0, 1, 1, 2, 2, 3]].repeat_interleave(2, 3), FLOATS[:2]),
     *[("aclnnUpsampleBilinear2D", PICTURE, ([7, 6], a, 1.0, 1.0), lambda x, a=a: resized(x, a), FLOATS[:1]) for a in (True, False)],
     *[
-        (
-            "aclnnThreeInterpolateBackward",
-            [drawn(2, 4, 5), drawn(2, 5, 3)],
-            lambda grad, weight, index=index: (grad, index, weight, c_int(6)),
-            among_points,
-            FLOATS[:2],
-        )
-        for index in (NEAREST, NEAREST.int())
+        ("aclnnThreeInterpolateBackward", POINTS, lambda g, w, i=i: (g, i, w, c_int(6)), among_points, FLOATS[:2])
+        for i in (NEAREST, NEAREST.int())
     ],
 ]
 test_definitions = definitions(ROWS)
