@@ -76,9 +76,7 @@ def number(value: float) -> Scalar:
 
 
 KINDS = {
-    **dict.fromkeys(
-        ("In", "Out", "InOut", "OptIn", "OptOut", "OptInOut", "Packed", "AnyFormat", "AnyFormatOut", "MatmulWeight"), Kind(TENSOR)
-    ),
+    **dict.fromkeys(("In", "Out", "InOut", "OptIn", "OptOut", "Packed", "AnyFormat", "AnyFormatOut", "MatmulWeight"), Kind(TENSOR)),
     **dict.fromkeys(("Tensors", "OptTensors", "TensorsOut", "TensorsInOut", "OptTensorsOut", "Packables"), Kind(TensorList((TENSOR,)))),
     **dict.fromkeys(("Packable", "PackableOut", "OptPackable", "OptPackableOut"), Kind(BYTES)),
     "Number": Kind(Tensor((1,), DType.INT64), (Tensor((2,), DType.INT64), Tensor((1,)))),

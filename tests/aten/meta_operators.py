@@ -13,7 +13,7 @@ from support.dtypes import DType
 from support.named_operators import DATA_TYPES
 from support.tensors import Tensor
 
-OUTPUTS = ("Out", "OptOut", "Packed", "Truth", "IndicesOut", "ComplexOut")
+OUTPUTS = ("Out", "OptOut", "Packed")
 DTYPES = {number: dtype for dtype, number in DATA_TYPES.items()}
 
 # Words at the end of a name that tell versions and overloads of one operator apart, and one at its beginning.

@@ -85,7 +85,6 @@ ROWS = [
     ("aclnnTransQuantParamV2", "offset BOOL:2,2", "offset", "a data type of FLOAT"),
     ("aclnnTransQuantParamV2", "scale 1,1,3; out INT64:3", "scale", "1 or 2 dimensions"),
     ("aclnnDynamicQuant", "smoothScales 1,2,4", "smoothScales", r"shape \[2\]"),
-    ("aclnnDynamicQuant", "smoothScales ()", "smoothScales", r"shape \[2\]"),
     ("aclnnGroupedMatmul", f"{GROUPED}; bias [3]", "bias", "1 value or 4 for each weight"),
     ("aclnnGroupedMatmul", f"{GROUPED}; bias [5,4]", "bias", "1 value or 4 for each weight"),
     ("aclnnGroupedMatmul", f"{GROUPED}; scale [3]", "scale", "1 value or 4 for each weight"),
@@ -98,7 +97,6 @@ ROWS = [
     ),
     ("aclnnGroupedMatmul", f"{GROUPED}; x [INT8:1,2,3]; splitItem=2", "x", "2 dimensions"),
     ("aclnnGroupedMatmulV4", f"{GROUPED_BY_ROW}; perTokenScale [3]", "perTokenScale", r"shape \[2\]"),
-    ("aclnnGroupedMatmulV4", f"{GROUPED_BY_ROW}; perTokenScale [()]", "perTokenScale", r"shape \[2\]"),
     ("aclnnGroupedMatmulV4", f"{GROUPED_BY_ROW}; perTokenScale [2 2]", "perTokenScale", "as many tensors as x, 1"),
     *(
         ("aclnnMoeTokenUnpermuteWithRoutingMap", f"{UNPERMUTED}; {changes}", parameter, expected)

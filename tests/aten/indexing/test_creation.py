@@ -39,7 +39,6 @@ CASES = [
     *rows("zeros_like", torch.zeros_like, randn(2, 3), dtypes=(torch.float16, torch.uint8)),
     *rows("zero_", lambda x: x.zero_(), randn(2, 3), layouts=LAYOUTS),
     *rows("fill_", lambda x: x.fill_(1.1), randn(2, 3), dtypes=FLOATS, layouts=LAYOUTS),
-    *rows("fill_-tensor", lambda x, v: x.fill_(v), randn(2, 3), randn(), layouts=LAYOUTS),
     *rows("fill_-tensor-dtype", lambda x, v: x.fill_(v), randn(2, 3), randn(dtype=torch.int64), layouts=LAYOUTS),
     *rows("fill_diagonal_", lambda x: x.fill_diagonal_(7), randn(4, 3), layouts=LAYOUTS),
     *rows("fill_diagonal_-wrap", lambda x: x.fill_diagonal_(7, wrap=True), randn(7, 3)),
@@ -50,7 +49,6 @@ CASES = [
     *rows("clone", torch.clone, randn(3, 4), dtypes=FROM, layouts=LAYOUTS),
     *rows("clone-empty", torch.clone, randn(0, 4)),
     *rows("copy_", lambda x, y: x.copy_(y), randn(3, 4), randn(4), layouts=LAYOUTS),
-    *rows("copy_-transposed", lambda x, y: x.t().copy_(y), randn(3, 4), randn(4, 3)),
     *rows("copy_-cast", lambda x, y: x.copy_(y), randn(3, 4, dtype=torch.float16), randn(3, 4), layouts=LAYOUTS),
     *[
         case

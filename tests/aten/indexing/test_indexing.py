@@ -54,7 +54,6 @@ CASES = [
     *rows("index-int32", lambda x, i: x[i], X, integers(3, high=4, dtype=torch.int32)),
     *rows("index-nothing", lambda x, i: x[i], X, integers(0, high=4), dtypes=LONG),
     *rows("index-mask", lambda x, m: x[m], X, booleans(4, 5, 6), **OF_SIZES),
-    *rows("index-mask-rows", lambda x, m: x[m], X, booleans(4), dtypes=LONG, layouts=LAYOUTS),
     *rows("index-mask-columns", lambda x, m: x[:, m], X, booleans(5), dtypes=LONG, layouts=LAYOUTS),
     *rows("index-mask-none", lambda x: x[x > 99], X, dtypes=LONG),
     *rows("index_select", lambda x, i: x.index_select(1, i), X, integers(7, high=5), **OF_SIZES),

@@ -43,8 +43,6 @@ CASES = [
         for c in rows(n, getattr(torch.Tensor, n), randn(9, dtype=torch.int64), booleans(9))
     ],
     *rows("promotion", lambda a, b: (a + b, a * b, a - b, a / b), randn(3), randn(3, dtype=torch.int64)),
-    *rows("promotion-0-dim", lambda a, b: (a + b, b * a), randn(3, dtype=torch.float16), randn()),
-    *rows("promotion-cpu", lambda a: (a + torch.tensor(1.5), a * torch.tensor(2)), randn(3, dtype=torch.float16)),
     *rows("promotion-cpu-left", lambda a: (HERE + a, HERE - a, HERE * a, HERE / a), randn(3)),
     *rows("integer-and-number", lambda a: (a + 1.5, a * 2, a / 2, a - 1), randn(3, dtype=torch.int64)),
     *rows("in-place-cast", lambda a, b: a.add_(b), randn(3, dtype=torch.float16), randn(3)),

@@ -26,7 +26,6 @@ CASES = [
     *rows("searchsorted-number", lambda s: torch.searchsorted(s, 2), values([1, 2, 2, 4])),
     *rows("nonzero", torch.nonzero, randn(3, 4, dtype=torch.int64), layouts=LAYOUTS),
     *rows("nonzero-dtypes", torch.nonzero, integers(3, 4, high=2, dtype=None), dtypes=(*FLOATS, torch.bool)),
-    *rows("nonzero-tuple", lambda x: x.nonzero(as_tuple=True), randn(3, 4, dtype=torch.int64), layouts=LAYOUTS),
     *rows("nonzero-none", torch.nonzero, values([[0, 0], [0, 0]])),
     *rows("nonzero-empty", torch.nonzero, randn(0, 3)),
     *rows("nonzero-0-dim", torch.nonzero, values(3.0)),

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from cases import constant, integers, randn, rows, table, uniform
+from cases import constant, randn, rows, table, uniform
 from support.marks import CUBE_MATH_TYPE
 
 WINDOW = constant(uniform(16, low=0.1))
@@ -30,7 +30,6 @@ BY_PRODUCTS = [
     *rows("istft", there_and_back, randn(64), WINDOW, close=True),
     *rows("fft", lambda x: torch.view_as_real(torch.fft.fft(x)), randn(3, 8), close=True, backward=True),
     *rows("rfft", lambda x: torch.view_as_real(torch.fft.rfft(x)), randn(3, 8), close=True, backward=True),
-    *rows("rfft-of-integers", lambda x: torch.view_as_real(torch.fft.rfft(x.float())), integers(3, 8), close=True),
 ]
 test_torchs_functions = table(CASES)
 test_by_products = pytest.mark.skipif(

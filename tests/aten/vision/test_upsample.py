@@ -97,7 +97,7 @@ test_definitions = definitions(ROWS)
 @pytest.mark.parametrize("align", [False, True])
 def test_gradient_of_bilinear_upsampling(align):
     grad, x = torch.randn(2, 3, 6, 8), torch.zeros(2, 3, 3, 5, dtype=torch.float64, requires_grad=True)
-    torch.nn.functional.interpolate(x, size=(6, 8), mode="bilinear", align_corners=align).backward(grad.double())
+    F.interpolate(x, size=(6, 8), mode="bilinear", align_corners=align).backward(grad.double())
     check("aclnnUpsampleBilinear2dBackward", (grad, [6, 8], [2, 3, 3, 5], align, 0.0, 0.0), x.grad)
 
 
