@@ -19,7 +19,7 @@ DTYPES = {number: dtype for dtype, number in DATA_TYPES.items()}
 # Words at the end of a name that tell versions and overloads of one operator apart, and one at its beginning.
 _VERSIONS = re.compile(r"^(?:Reduce(?=Sum))?(.+?)((?:TensorTensor|Tensor|Scalar|Dim|All|Decimals|Correction|Mod|s|V\d)*)$")
 # Of which a caller of ATen says the same in another way.
-_WITHOUT_COUNTERPART = ("CubeMathType", "DType", "Bool")
+_WITHOUT_COUNTERPART = ("Int8", "DType", "Bool")  # of eight bits is cubeMathType
 
 
 def is_output(parameter: Parameter) -> bool:
@@ -50,18 +50,18 @@ def _assignment(inputs: list[Parameter], schema: torch._C.FunctionSchema) -> lis
     """Return which argument of ATen each input is, in both orders; None if they do not fit."""
     found, arguments = [], list(schema.arguments)
     for parameter in inputs:
-        sound = kind(parameter.kind).sound
+        sound, is_left_out = kind(parameter.kind).sound, parameter.kind.partition(" in ")[0] in _WITHOUT_COUNTERPART
         for place, argument in enumerate(arguments):
             if _fits(sound, parameter, _type_name(argument)):
                 found.append((parameter.name, argument.name))
                 arguments = arguments[place + 1 :]
                 break
             if not argument.has_default_value():
-                if parameter.kind in _WITHOUT_COUNTERPART:
+                if is_left_out:
                     break
                 return None
         else:
-            if parameter.kind not in _WITHOUT_COUNTERPART:
+            if not is_left_out:
                 return None
     return found if all(argument.has_default_value() for argument in arguments) else None
 
