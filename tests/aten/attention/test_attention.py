@@ -15,11 +15,7 @@ from cases import booleans, randn, rows_with, table
 from support.marks import of_the_950, refused_at_once
 
 Q, K, V = randn(2, 4, 5, 8), randn(2, 4, 7, 8), randn(2, 4, 7, 8)
-
-
 attention = F.scaled_dot_product_attention
-
-
 attend = rows_with(dtypes=FLOATS, close=True, upcast=True, backward=True)
 
 
@@ -44,7 +40,15 @@ CASES = [
 ENDS = {"actual_seq_qlen": [2, 5], "actual_seq_kvlen": [3, 7]}
 
 
-def compare_versions(version, layout, rope, sink):
+@pytest.mark.parametrize(
+    ("version", "layout", "rope", "sink"),
+    [
+        *itertools.product(("", "_v2"), ("BNSD", "TND"), (0,), (0, 1)),
+        *(("_v2", "TND", 1, 0), ("_v2", "TND", 1, 1)),
+        pytest.param("_v2", "BNSD", 1, 1, marks=of_the_950),
+    ],
+)
+def test_sinks_and_ropes(version, layout, rope, sink):
     """The result and all gradients of one call; of packed sequences each attends to itself."""
     function = getattr(torch_npu, f"npu_fusion_attention{version}")
     packed = layout == "TND"
@@ -139,12 +143,20 @@ def test_the_backward_of_sequences_drops_what_the_forward_dropped():
     torch.testing.assert_close(leaf.grad.cpu(), columns.expand(12, 1, 6))
 
 
-def test_dropout():
+@pytest.mark.parametrize(
+    "attend",
+    [
+        lambda *x: attention(*x, dropout_p=0.4),
+        # The 950 draws what it keeps from the seed.
+        pytest.param(lambda *x: torch_npu.npu_fusion_attention(*x, 1, "BNSD", scale=6**-0.5, keep_prob=0.6)[0], marks=of_the_950),
+    ],
+)
+def test_dropout(attend):
     """The mean over many draws is what no dropout gives, and the backward drops what the forward dropped."""
     # With a unit matrix as value the result is the matrix of probabilities.
     q, k, v = (x.expand(400, 1, 6, 6).contiguous() for x in (torch.randn(6, 6), torch.randn(6, 6), torch.eye(6)))
     leaf = v.to(DEVICE).requires_grad_()
-    got = attention(q.to(DEVICE), k.to(DEVICE), leaf, dropout_p=0.4)
+    got = attend(q.to(DEVICE), k.to(DEVICE), leaf)
     probabilities = attention(q, k, v)
     assert (got.detach().cpu() == 0).float().mean().sub(0.4).abs() < 0.02
     torch.testing.assert_close(got.detach().cpu().mean(0), probabilities.mean(0), rtol=0, atol=0.06)
@@ -169,32 +181,6 @@ def test_modules(make):
     torch.testing.assert_close(*results, rtol=1e-4, atol=1e-4)
 
 
-@pytest.mark.parametrize(
-    ("version", "layout", "rope", "sink"),
-    [*itertools.product(("", "_v2"), ("BNSD", "TND"), (0,), (0, 1)), ("_v2", "TND", 1, 0), ("_v2", "TND", 1, 1)],
-)
-def test_sinks_and_ropes(version, layout, rope, sink):
-    compare_versions(version, layout, rope, sink)
-
-
-@of_the_950
-@pytest.mark.parametrize(("version", "rope"), [("", 0), ("_v2", 0), ("_v2", 1)])
-@pytest.mark.parametrize("layout", ["BNSD", "TND"])
-def test_sinks_and_ropes_of_the_950(version, layout, rope):
-    compare_versions(version, layout, rope, int(version == "_v2"))
-
-
-@of_the_950
-def test_dropout_of_the_950():
-    """The product draws what it keeps from the seed; the backward drops the same."""
-    q, k, v = (x.expand(50, 1, 6, 6).contiguous() for x in (torch.randn(6, 6), torch.randn(6, 6), torch.eye(6)))
-    leaf = v.to(DEVICE).requires_grad_()
-    got = torch_npu.npu_fusion_attention(q.to(DEVICE), k.to(DEVICE), leaf, 1, "BNSD", keep_prob=0.6)[0]
-    assert abs(float((got.detach().cpu() == 0).double().mean()) - 0.4) < 0.05
-    got.sum().backward()
-    torch.testing.assert_close(leaf.grad.cpu()[..., 0], got.detach().cpu().sum(2), rtol=1e-5, atol=1e-5)
-
-
 def fusion(query, layout="BNSD", **options):
     return on_npu(torch_npu.npu_fusion_attention, query, query, query, 2, layout, **options)[0].cpu()
 
@@ -206,16 +192,14 @@ def test_without_a_mask_a_mode_hides_nothing(mode):
     assert fusion(query, next_tockens=0).equal(fusion(query))
 
 
-@refused_at_once
-@pytest.mark.parametrize("mode", [2, 3])
-def test_modes_with_a_shape_take_a_mask_of_a_fixed_size(mode):
-    with pytest.raises(RuntimeError, match="attenMask: expected the triangle of 2048 x 2048"):
-        fusion(halves(1, 2, 4, 16), sparse_mode=mode, atten_mask=torch.zeros(4, 4, dtype=torch.bool))
+PACKED = {"layout": "TND", "actual_seq_qlen": [2, 6], "actual_seq_kvlen": [2, 6], "sparse_mode": 1}
 
 
 @refused_at_once
-@pytest.mark.parametrize("shape", [(3, 4), (2, 4, 4)])
-def test_a_mask_of_packed_sequences_holds_the_longest(shape):
-    packed = {"layout": "TND", "actual_seq_qlen": [2, 6], "actual_seq_kvlen": [2, 6], "sparse_mode": 1}
-    with pytest.raises(RuntimeError, match="attenMask: expected 2 dimensions of at least 4 and 4"):
-        fusion(halves(6, 2, 16), atten_mask=torch.zeros(shape, dtype=torch.bool), **packed)
+@pytest.mark.parametrize(("query", "options", "shape", "expected"), [
+    *(((1, 2, 4, 16), {"sparse_mode": mode}, (4, 4), "the triangle of 2048 x 2048") for mode in (2, 3)),
+    *(((6, 2, 16), PACKED, shape, "2 dimensions of at least 4 and 4") for shape in ((3, 4), (2, 4, 4))),
+])  # fmt: skip
+def test_a_mask_of_another_shape_is_refused(query, options, shape, expected):
+    with pytest.raises(RuntimeError, match=f"attenMask: expected {expected}"):
+        fusion(halves(*query), atten_mask=torch.zeros(shape, dtype=torch.bool), **options)

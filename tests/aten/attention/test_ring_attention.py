@@ -2,12 +2,9 @@
 
 import pytest
 import torch
-import torch.nn.functional as F
 from checks import DEVICE
 
 from direct import call
-
-attention = F.scaled_dot_product_attention
 
 
 @pytest.mark.parametrize("layout", ["SBH", "TND"])
