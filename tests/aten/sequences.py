@@ -60,12 +60,13 @@ def choices(count, block, blocks):
     return [c.int().unsqueeze(1) for c in chosen]
 
 
-def allowed_by(indices, block, columns):
-    allowed = torch.zeros(len(indices), columns, dtype=torch.bool)
-    for row, places in enumerate(indices[:, 0].tolist()):
-        for place in places:
-            if place >= 0:
-                allowed[row, place * block : (place + 1) * block] = True
+def allowed_by(places, block, columns):
+    """Which of {heads, rows, columns} the places {rows, heads, count} name; -1 is none."""
+    allowed = torch.zeros(places.shape[1], places.shape[0], columns, dtype=torch.bool)
+    for row, heads in enumerate(places.tolist()):
+        for head, chosen in enumerate(heads):
+            for place in chosen:
+                allowed[head, row, place * block : (place + 1) * block] = True
     return allowed
 
 

@@ -38,11 +38,11 @@ def test_attention_of_eight_bits_and_its_gradients(layout, key_heads, factor):
     powers_of_e = torch.exp(scores - scores.amax(-1, keepdim=True))
     rounded = eight_bits(powers_of_e, factor or 1)
     expected = rounded @ value / rounded.sum(-1, keepdim=True)
-    type_of_query = torch_npu.float8_e4m3fn
     p_scale = None if factor is None else torch.tensor([factor], device=DEVICE)
+    options = {"p_scale": p_scale, "query_dtype": torch_npu.float8_e4m3fn}
     names = ("d_scale_q", "d_scale_k", "d_scale_v")
     out, maximum, total, *_ = torch_npu.npu_quant_fusion_attention(
-        *there[:3], 4, layout, scale=0.125, p_scale=p_scale, query_dtype=type_of_query, **dict(zip(names, scales[:3], strict=True))
+        *there[:3], 4, layout, scale=0.125, **options, **dict(zip(names, scales[:3], strict=True))
     )
 
     def plain(x):
@@ -60,8 +60,8 @@ def test_attention_of_eight_bits_and_its_gradients(layout, key_heads, factor):
     of_scores = eight_bits(of_scores, 3.5) * 0.125
     ds_scale = torch.tensor([3.5], device=DEVICE)
     got = on_npu(
-        torch_npu.npu_quant_fusion_attention_backward, *there, 4, layout, *scales, p_scale=p_scale, ds_scale=ds_scale, softmax_max=maximum,
-        softmax_sum=sums.float(), attention_in=plain(attended).contiguous(), scale_value=0.125, query_dtype=type_of_query,
+        torch_npu.npu_quant_fusion_attention_backward, *there, 4, layout, *scales, ds_scale=ds_scale, softmax_max=maximum,
+        softmax_sum=sums.float(), attention_in=plain(attended).contiguous(), scale_value=0.125, **options,
     )  # fmt: skip
     of_values = eight_bits(probabilities, factor or 1).mT @ grad
     wanted = (of_scores @ key, *(of.unflatten(1, (key_heads, -1)).sum(2) for of in (of_scores.mT @ query, of_values)))

@@ -4,7 +4,8 @@ import pytest
 import torch
 import torch_npu
 from checks import DEVICE, close
-from definitions import halves
+from definitions import attention_of_rows as attention
+from definitions import exponentials, halves
 from sequences import KEYS, QUERIES, allowed_by, gathered, parts, scores_of, seen
 
 
@@ -12,8 +13,7 @@ from sequences import KEYS, QUERIES, allowed_by, gathered, parts, scores_of, see
 @pytest.mark.parametrize("kind", ["dense", "sparse", "sinks"])
 def test_loss_of_the_scores(layout, kind):
     """Its target is the mean over heads of what an attention gives to each key."""
-    rows, columns = ((3, 2), (3, 3)) if layout == "BSND" else (QUERIES, KEYS)
-    rows, columns = ((3, 3), (5, 5)) if layout == "BSND" else (rows, columns)
+    rows, columns = ((3, 3), (5, 5)) if layout == "BSND" else (QUERIES, KEYS)
     heads = 4 if kind == "dense" else 1
     shapes = (
         (rows, (4, 8)),
@@ -28,16 +28,13 @@ def test_loss_of_the_scores(layout, kind):
     chosen = [torch.stack([torch.randperm(n)[:2].int() for _ in range(m)]).unsqueeze(1) for m, n in zip(rows, columns, strict=True)]
     chosen = [c.clamp(max=2) for c in chosen]
     sink = torch.randn(4) if kind == "sinks" else None
-    maxima, sums, loss, gradients = [], [], 0.0, []
+    of_sequences, loss, gradients = [], 0.0, []
     for i, (m, n) in enumerate(zip(rows, columns, strict=True)):
         whole = [torch.cat(pair, -1).double() for pair in ((q[i], qr[i]), (k[i], kr[i]))]
-        allowed = seen(m, n) if kind == "dense" else seen(m, n) & allowed_by(chosen[i], 1, n)
-        scores = torch.einsum("qhd,khd->hqk", whole[0], whole[1].expand(-1, 4, -1)) * 0.3
-        scores = scores.masked_fill(~allowed, -torch.inf)
-        full = scores if sink is None else torch.cat((scores, sink.double().view(-1, 1, 1).expand(-1, m, 1)), 2)
-        maxima.append(full.amax(2))
-        sums.append((full - full.amax(2, keepdim=True)).exp().sum(2))
-        target = full.softmax(2)[..., :n].sum(0)
+        allowed = seen(m, n) if kind == "dense" else seen(m, n) & allowed_by(chosen[i], 1, n)[0]
+        _, weights, full = attention(*whole, whole[1], allowed, 0.3, sink)
+        of_sequences.append(exponentials(full))
+        target = weights[..., :n].sum(0)
         target = target / target.sum(1, keepdim=True)
         leaves = [t[i].double().requires_grad_() for t in (qi, ki, w)]
         logarithms = scores_of(*leaves).masked_fill(~allowed, -torch.inf).log_softmax(1)
@@ -52,30 +49,20 @@ def test_loss_of_the_scores(layout, kind):
 
     ends = {}
     if layout == "TND":
-        ends = {"actual_seq_qlen": list(torch.tensor(rows).cumsum(0)), "actual_seq_klen": list(torch.tensor(columns).cumsum(0))}
-        ends = {name: [int(n) for n in numbers] for name, numbers in ends.items()}
-    on_device = {
-        name: gathered(t, layout).to(DEVICE) for name, t in {"q": q, "k": k, "qi": qi, "ki": ki, "w": w, "qr": qr, "kr": kr}.items()
-    }
-    first = [on_device[name] for name in ("q", "k", "qi", "ki", "w")]
-    ropes = {"query_rope": on_device["qr"], "key_rope": on_device["kr"], "layout": layout}
+        ends = {"actual_seq_qlen": torch.tensor(rows).cumsum(0).tolist(), "actual_seq_klen": torch.tensor(columns).cumsum(0).tolist()}
+    *first, query_rope, key_rope = (gathered(t, layout).to(DEVICE) for t in (q, k, qi, ki, w, qr, kr))
+    ropes = {"query_rope": query_rope, "key_rope": key_rope, "layout": layout}
+    of_attention = map(statistics, zip(*of_sequences, strict=True))
     if kind == "dense":
         of_index = torch_npu.npu_dense_lightning_indexer_softmax_lse(*first[2:], layout=layout, **ends)
-        got = torch_npu.npu_dense_lightning_indexer_grad_kl_loss(
-            *first, statistics(maxima), statistics(sums), *of_index, 0.3, **ropes, **ends
-        )
-        i = 0
-        values = scores_of(*(t[i].double() for t in (qi, ki, w))).masked_fill(~seen(rows[0], columns[0]), -torch.inf)
-        largest = of_index[0].cpu()[0, : rows[0]] if layout == "TND" else of_index[0].cpu()[0, 0]
-        total = of_index[1].cpu()[0, : rows[0]] if layout == "TND" else of_index[1].cpu()[0, 0]
-        close(largest, values.amax(1))
-        close(total, (values - values.amax(1, keepdim=True)).exp().sum(1), 2e-2)
+        got = torch_npu.npu_dense_lightning_indexer_grad_kl_loss(*first, *of_attention, *of_index, 0.3, **ropes, **ends)
+        values = scores_of(*(t[0].double() for t in (qi, ki, w))).masked_fill(~seen(rows[0], columns[0]), -torch.inf)
+        first_rows = [t[0, : rows[0]] if layout == "TND" else t[0, 0] for t in of_index]
+        close(first_rows, exponentials(values), 2e-2)
     else:
         places = gathered(chosen, layout).to(DEVICE)
         extra = {} if sink is None else {"sinks": sink.to(DEVICE)}
-        got = torch_npu.npu_sparse_lightning_indexer_grad_kl_loss(
-            *first, places, statistics(maxima), statistics(sums), 0.3, **ropes, **extra, **ends
-        )
+        got = torch_npu.npu_sparse_lightning_indexer_grad_kl_loss(*first, places, *of_attention, 0.3, **ropes, **extra, **ends)
     close(got[3], torch.tensor([loss]).double(), 2e-2)
     for i, wanted in enumerate(gradients):
         close((parts(t, c, layout)[i] for t, c in zip(got, (rows, columns, rows), strict=False)), wanted, 2e-2)

@@ -7,8 +7,8 @@ import torch
 import torch_npu
 from checks import DEVICE, close, on_npu, there
 from definitions import attention_of_rows as attention
-from definitions import halves
-from sequences import SIZE, STRIDE, check_places, importance, split
+from definitions import exponentials, halves
+from sequences import SIZE, STRIDE, allowed_by, check_places, importance, split
 
 ENDS = [7, 9, 20]  # of three sequences, of which the second is shorter than a block
 
@@ -20,16 +20,6 @@ def compressed(x, weight):
         for start in range(0, len(sequence) - SIZE + 1, STRIDE):
             blocks.append((sequence[start : start + SIZE] * weight.unsqueeze(2)).sum(0))
     return torch.stack(blocks)
-
-
-def allowed_by(places, block, columns):
-    """Which of {heads, rows, columns} the places {rows, heads, count} name."""
-    allowed = torch.zeros(places.shape[1], places.shape[0], columns, dtype=torch.bool)
-    for row in range(len(places)):
-        for head in range(places.shape[1]):
-            for place in places[row, head].tolist():
-                allowed[head, row, place * block : (place + 1) * block] = True
-    return allowed
 
 
 def test_compression():
@@ -54,8 +44,8 @@ def test_attention_to_compressed_keys():
         blocks = (4, 3)[i]
         result, weights, scores = attention(qi.double(), ki.double(), vi.double(), ~mask[: len(qi), : len(ki)], 0.3)
         close(split(out, q_ends)[i], result)
-        close(split(maximum, q_ends)[i][..., 0].t(), scores.amax(2))
-        close(split(total, q_ends)[i][..., 7].t(), (scores - scores.amax(2, keepdim=True)).exp().sum(2))
+        statistics = split(maximum, q_ends)[i][..., 0], split(total, q_ends)[i][..., 7]
+        close((statistic.t() for statistic in statistics), exponentials(scores))
         sums = importance(weights, blocks, 2, 4).masked_fill(topk_mask[: len(qi), :blocks], 1e9)
         check_places(split(places, q_ends)[i], sums)
 

@@ -27,19 +27,14 @@ def test_sparse_attention(layout, mode, block, sinks):
         key_rope=laid_out[4], sparse_block_size=block, sparse_mode=mode, attention_mode=2, return_softmax_lse=returned,
         sinks=sink, **options,
     )  # fmt: skip
-    expected = []
     for i, (rows, columns) in enumerate(zip(QUERIES, KEYS, strict=True)):
         whole = [torch.cat(pair, -1).double() for pair in ((q[i], qr[i]), (k[i], kr[i]))]
         allowed = allowed_by(chosen[i], block, columns) & seen(rows, columns, mode == 3)
         result, _, scores = attention(*whole, k[i], allowed, 0.3, sink)
-        expected.append((result, *exponentials(scores)))
-    for have, (want, *_) in zip(parts(got, QUERIES, query_layout), expected, strict=True):
-        close(have, want)
-    if returned:
-        for statistic, which in ((maximum, 1), (total, 2)):
-            rows = statistic.cpu()[0].split(QUERIES) if layout == "TND" else [statistic.cpu()[i, 0, :n] for i, n in enumerate(QUERIES)]
-            for have, want in zip(rows, expected, strict=True):
-                close(have.t(), want[which])
+        close(parts(got, QUERIES, query_layout)[i], result)
+        if returned:
+            statistics = [t[0].split(QUERIES)[i] if layout == "TND" else t[i, 0, :rows] for t in (maximum, total)]
+            close((statistic.t() for statistic in statistics), exponentials(scores))
 
 
 @pytest.mark.parametrize("layout", ["BSND", "TND"])
