@@ -3,7 +3,7 @@
 import pytest
 import torch
 import torch_npu
-from checks import DEVICE, FLOATS, check, close, drawn, on_npu, there
+from checks import DEVICE, FLOATS, check, close, drawn, on_npu
 from few_bits import four_bits, integers, words_of
 
 from direct import call, fails
@@ -16,6 +16,11 @@ SIZES = [2, 0, 5, 1]
 def by_rows(x, weights):
     """Rows of x, a group for each weight."""
     return torch.cat([rows.double() @ weight.double() for rows, weight in zip(x.split(SIZES), weights, strict=True)])
+
+
+def by_columns(x, weight):
+    """Rows of x and of the weight, of which a group gives a result."""
+    return torch.stack([a.double().T @ b.double() for a, b in zip(x.split(SIZES), weight.split(SIZES), strict=True)])
 
 
 ACTIVATIONS = {
@@ -56,13 +61,14 @@ def test_groups_of_rows(list_type, one_weight, dtype):
     close(got, by_rows(x, weight) + bias.double().repeat_interleave(sizes, 0))
 
 
-def test_rows_behind_the_last_group_are_left_alone():
-    x, weight, y = torch.randn(5, 4), torch.randn(2, 4, 3), torch.full((5, 3), 7.0)
-    out = y.to(DEVICE)
-    empty = [None] * 5
-    call("aclnnGroupedMatmulV3", (x,), (weight,), *empty, torch.tensor([1, 3]), 3, 0, (out,))
+def test_groups_of_some_rows():
+    """Rows behind the last one are left alone; a group that reaches beyond x is found."""
+    x, weight, out = torch.randn(5, 4), torch.randn(2, 4, 3), torch.full((5, 3), 7.0, device=DEVICE)
+    call("aclnnGroupedMatmulV3", (x,), (weight,), *[None] * 5, torch.tensor([1, 3]), 3, 0, (out,))
     close(out[:3], torch.cat((x[:1].double() @ weight[0].double(), x[1:3].double() @ weight[1].double())))
-    assert out[3:].cpu().equal(y[3:])
+    assert (out[3:] == 7).all()
+    beyond = (x,), (weight,), *[None] * 5, torch.tensor([1, 6]), 3, 0, (out,)
+    fails("groupList: expected groups that lie in 5 rows", "aclnnGroupedMatmulV3", *beyond, code=161002)
 
 
 @pytest.mark.parametrize("dtype", FLOATS, ids=str)
@@ -71,15 +77,13 @@ def test_groups_of_columns(dtype):
     x, weight = torch.randn(8, 6).to(dtype), torch.randn(8, 3).to(dtype)
     ends = torch.tensor(SIZES).cumsum(0)
     (got,) = on_npu(torch_npu.npu_grouped_matmul, [x.T], [weight], group_list=ends, split_item=3, group_type=2)
-    pieces = zip(x.split(SIZES), weight.split(SIZES), strict=True)
-    close(got, torch.stack([a.double().T @ b.double() for a, b in pieces]))
+    close(got, by_columns(x, weight))
 
 
 def test_lists_of_matrices():
     x, weight = [torch.randn(rows, 4) for rows in (2, 3)], [torch.randn(4, columns) for columns in (5, 6)]
-    got = on_npu(torch_npu.npu_grouped_matmul, list(x), list(weight), split_item=0, group_type=-1, group_list=None)
-    for have, a, b in zip(got, x, weight, strict=True):
-        close(have, a.double() @ b.double())
+    got = on_npu(torch_npu.npu_grouped_matmul, x, weight, split_item=0, group_type=-1, group_list=None)
+    close(got, [a.double() @ b.double() for a, b in zip(x, weight, strict=True)])
 
 
 def test_ends_as_a_list_of_numbers():
@@ -98,9 +102,8 @@ def test_ends_as_a_list_of_numbers():
 @pytest.mark.parametrize("activation", ACTIVATIONS)
 def test_activation(activation):
     x, weight, out = torch.randn(8, 6), torch.randn(4, 6, 3), torch.zeros(8, 3, device=DEVICE)
-    ends = torch.tensor(SIZES).cumsum(0).to(DEVICE)
-    arguments = [tuple(there(x)), tuple(there(weight)), *[None] * 6, ends, None, None, None, 3, 0, 0, activation]
-    call("aclnnGroupedMatmulV4", *arguments, (out,), None, None)
+    options = *[None] * 6, torch.tensor(SIZES), None, None, None, 3, 0, 1, activation
+    call("aclnnGroupedMatmulV4", (x,), (weight,), *options, (out,), None, None)
     close(out, ACTIVATIONS[activation](by_rows(x, weight)))
 
 
@@ -114,8 +117,7 @@ def test_integers_with_a_scale_for_each_row_and_column(dtype, bits):
         torch_npu.npu_grouped_matmul, [stored(x)], [stored(weight)], scale=[scale], per_token_scale=[rows], output_dtype=dtype,
         group_list=torch.tensor(SIZES), group_list_type=1, split_item=3, group_type=0,
     )  # fmt: skip
-    expected = by_rows(x, weight) * scale.double().repeat_interleave(torch.tensor(SIZES), 0) * rows.double().unsqueeze(1)
-    close(got, expected)
+    close(got, by_rows(x, weight) * scale.double().repeat_interleave(torch.tensor(SIZES), 0) * rows.double().unsqueeze(1))
 
 
 def test_groups_by_number():
@@ -145,29 +147,16 @@ def test_weights_of_few_bits(bits, groups):
     close(got, by_rows(x, (weight.double() + each[1]) * each[0]))
 
 
-def test_groups_that_reach_beyond_x_are_found():
-    x, weight, out = torch.randn(5, 4), torch.randn(2, 4, 3), torch.zeros(5, 3, device=DEVICE)
-    ends = torch.tensor([1, 6]).to(DEVICE)
-    given = (x,), (weight,), *[None] * 5, ends, 3, 0, (out,)
-    fails("groupList: expected groups that lie in 5 rows", "aclnnGroupedMatmulV3", *given, code=161002)
-
-
 def test_sums_of_gradients():
-    x, weight, sums = torch.randn(8, 6).half(), torch.randn(8, 3).half(), torch.randn(4, 6, 3)
-    there_ = sums.to(DEVICE)
-    on_npu(torch_npu.npu_grouped_matmul_add_, there_, x, weight, torch.tensor(SIZES).cumsum(0))
-    pieces = zip(x.split(SIZES), weight.split(SIZES), strict=True)
-    close(there_, sums.double() + torch.stack([a.double().T @ b.double() for a, b in pieces]))
-
-
-def test_grouped_matmul_add_by_sizes():
-    x, weight, sums = torch.randn(6, 8).half(), torch.randn(6, 4).half(), torch.zeros(2, 8, 4, device=DEVICE)
-    call("aclnnGroupedMatmulAddV2", x, weight, torch.tensor([2, 4]), sums, True, False, 2, 1)
-    close(sums, torch.stack([x[a:b].double().T @ weight[a:b].double() for a, b in ((0, 2), (2, 6))]))
+    x, weight, sums = torch.randn(8, 6).half(), torch.randn(8, 3).half(), torch.randn(4, 6, 3).to(DEVICE)
+    expected = sums.cpu().double() + by_columns(x, weight)
+    on_npu(torch_npu.npu_grouped_matmul_add_, sums, x, weight, torch.tensor(SIZES).cumsum(0))
+    close(sums, expected)
+    call("aclnnGroupedMatmulAddV2", x, weight, torch.tensor(SIZES), sums, True, False, 2, 1)
+    close(sums, expected + by_columns(x, weight))
 
 
 def test_grouped_products(in_blocks):
-    x, weights = torch.randn(6, 40).half(), torch.randn(3, 40, 20).half()
-    ends = torch.tensor([2, 2, 6])
-    (got,) = on_npu(torch_npu.npu_grouped_matmul, [x], [in_blocks(weights)], group_list=ends, split_item=2, group_type=0, group_list_type=0)
-    close(got, torch.cat((x[:2].double() @ weights[0].double(), x[2:].double() @ weights[2].double())))
+    x, weights, ends = torch.randn(8, 40).half(), torch.randn(4, 40, 20).half(), torch.tensor(SIZES).cumsum(0)
+    (got,) = on_npu(torch_npu.npu_grouped_matmul, [x], [in_blocks(weights)], group_list=ends, split_item=2, group_type=0)
+    close(got, by_rows(x, weights))
