@@ -4,7 +4,7 @@ import pytest
 import torch
 import torch_npu
 from checks import DEVICE, HALVES, close, on_npu, there
-from definitions import taken_apart, turned
+from definitions import rms_norm, taken_apart, turned
 
 from direct import call, fails
 
@@ -17,10 +17,9 @@ def test_scatter_into_pages(mode):
     stored = [c.flatten(2).unflatten(2, (-1, 16)).transpose(1, 2).contiguous() if mode == "PA_NZ" else c for c in caches]
     on_device = there(*stored)
     on_npu(torch_npu.npu_scatter_pa_kv_cache, key, value, *on_device, slots, cache_mode=mode)
+    kept = slots >= 0
     for got, cache, rows in zip(on_device, caches, (key, value), strict=True):
-        for row, slot in zip(rows, slots.tolist(), strict=True):
-            if slot >= 0:
-                cache[slot // 4, slot % 4] = row
+        cache.flatten(0, 1)[slots[kept]] = rows[kept]
         plain = got.cpu().transpose(1, 2).flatten(2).unflatten(2, (2, -1)) if mode == "PA_NZ" else got.cpu()
         assert plain.equal(cache)
 
@@ -34,45 +33,34 @@ def test_gather_from_pages(cumulative):
     offset = torch.tensor([0, 0, 4], dtype=torch.int32, device=DEVICE)
     on_npu(torch_npu.npu_gather_pa_kv_cache, *caches, table, seq_lens, *out, seq_offset=offset, is_seq_lens_cumsum=cumulative)
     for got, cache in zip(out, caches, strict=True):
-        zeros = torch.zeros_like(cache[0])
-        rows = torch.cat((cache[3], cache[0, :2], cache[5], zeros[:3], cache[2, :2]))
-        assert got.cpu().equal(rows)
+        assert got.cpu().equal(torch.cat((cache[3], cache[0, :2], cache[5], torch.zeros_like(cache[0, :3]), cache[2, :2])))
 
 
 @pytest.mark.parametrize("mode", ["Norm", "PA", "PA_NZ", "PA_BLK_BNSD", "PA_BLK_NZ"])
 @pytest.mark.parametrize("quantised", [False, True])
 def test_latent_cache(quantised, mode):
-    kv, gamma = torch.randn(2, 1, 3, 576).half(), torch.rand(512).half()
-    angles = torch.rand(2, 1, 3, 64)
-    cos, sin = angles.cos().half(), angles.sin().half()
+    kv, gamma, cos, sin = (torch.randn(shape).half() for shape in ((2, 1, 3, 576), (512,), (2, 1, 3, 64), (2, 1, 3, 64)))
     norm, blk = mode == "Norm", "BLK" in mode
     dtype = torch.int8 if quantised else torch.half
     caches = [torch.ones((2, 1, 8, n) if norm else (4, 4, 1, n), dtype=dtype) for n in (64, 512)]
     index = {True: torch.tensor([[5, 0, 7], [2, 3, -1]]), False: torch.tensor([9, 1, 6, 15, 0, -1])}[norm]
     index = torch.tensor([8, 4]) if blk else index
-    slots = [8, 9, 10, 4, 5, 6] if blk else [5, 0, 7, 10, 11, -1] if norm else index.tolist()
+    slots = torch.tensor([8, 9, 10, 4, 5, 6] if blk else [5, 0, 7, 10, 11, -1] if norm else index.tolist())
     scales = [torch.rand(n) * 20 for n in (64, 512)] if quantised else [None, None]
     on_device = there(*caches)
     _, _, k_rope, c_kv = on_npu(
         torch_npu.npu_kv_rmsnorm_rope_cache, kv, gamma, cos, sin, index, *on_device, k_rope_scale=scales[0], c_kv_scale=scales[1],
         cache_mode=mode, is_output_kv=True,
     )  # fmt: skip
-    x = kv.double()
-    normal = x[..., :512] / (x[..., :512].square().mean(-1, True) + 1e-5).sqrt() * gamma.double()
-    rope = turned(taken_apart(x[..., 512:]), cos.double(), sin.double())
-    close(k_rope, rope)
-    close(c_kv, normal)
+    rope = turned(taken_apart(kv[..., 512:].double()), cos.double(), sin.double())
+    normal = rms_norm(kv[..., :512].double(), gamma, epsilon=1e-5)
+    close((k_rope, c_kv), (rope, normal))
+    kept = slots >= 0
     for got, rows, scale in zip(on_device, (rope, normal), scales, strict=True):
-        flat = got.cpu().double()
-        if "NZ" in mode:
-            together = 32 if quantised else 16
-            flat = flat.view(4, -1, 4, together).transpose(1, 2)
-        flat = flat.reshape(16, -1)
-        for row, slot in zip(rows.view(6, -1), slots, strict=True):
-            if slot >= 0:
-                expected = row if scale is None else (row * scale.double()).clamp(-128, 127)
-                torch.testing.assert_close(flat[slot], expected, rtol=3e-3, atol=3e-3 if scale is None else 0.51)
-        assert (flat[[s for s in range(16) if s not in slots]] == 1).all()
+        flat = got.view(4, -1, 4, 32 if quantised else 16).transpose(1, 2) if "NZ" in mode else got
+        expected = torch.ones(16, rows.size(-1)).double()
+        expected[slots[kept]] = (rows if scale is None else (rows * scale.double()).clamp(-128, 127)).view(6, -1)[kept]
+        close(flat.reshape(16, -1), expected, 3e-3, 3e-3 if scale is None else 0.51)
 
 
 def test_scatter_update():
@@ -89,11 +77,10 @@ def test_scatter_update():
 @pytest.mark.parametrize("dtype", [torch.float32, *HALVES], ids=str)
 def test_attention_update(dtype):
     lse, parts = [torch.randn(6) * 3 for _ in range(3)], [torch.randn(6, 8).to(dtype) for _ in range(3)]
-    out, whole = on_npu(torch_npu.npu_attention_update, list(lse), list(parts), 1)
-    weights = torch.stack(lse).double().softmax(0)
-    expected = sum(w.unsqueeze(1) * p.double() for w, p in zip(weights, parts, strict=True))
-    close(out, expected)
-    close(whole, torch.stack(lse).double().logsumexp(0))
+    got = on_npu(torch_npu.npu_attention_update, lse, parts, 1)
+    logarithms = torch.stack(lse).double()
+    expected = (logarithms.softmax(0).unsqueeze(2) * torch.stack(parts).double()).sum(0)
+    close(got, (expected, logarithms.logsumexp(0)))
 
 
 def test_a_slot_behind_the_cache_is_found():

@@ -6,7 +6,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 import torch_npu
-from checks import DEVICE, close, there
+from checks import DEVICE, close, on_npu, there
 from definitions import taken_apart, turned
 
 from direct import call
@@ -28,20 +28,17 @@ def test_what_comes_before_a_latent_attention(version, mode):
     rows = [F.rms_norm(keys[..., :latent], (latent,), cache_gamma, 1e-5) * scales[1], turned(taken_apart(keys[..., latent:]), cos, sin)]
     paged = mode.startswith("PA")
     caches = [torch.full((3, 4, 1, n) if paged else (*tokens, 1, n), 9).bfloat16() for n in (latent, rope)]
-    cached, slots = there(*caches), torch.tensor([[7, 0, 11], [3, 4, 1]], device=DEVICE)
-    on_device = there(*inputs)
+    cached, slots = there(*caches), torch.tensor([[7, 0, 11], [3, 4, 1]])
     if version == 1:
         got = [torch.empty(one.shape, dtype=torch.bfloat16, device=DEVICE) for one in (query, turned_query)]
-        call("aclnnMlaProlog", *on_device, slots, *cached, *[None] * 7, 1e-5, 1e-5, mode.encode(), *got)
+        call("aclnnMlaProlog", *inputs, slots, *cached, *[None] * 7, 1e-5, 1e-5, mode.encode(), *got)
     elif version == 2:
-        got = torch_npu.npu_mla_prolog_v2(*on_device, slots, *cached, cache_mode=mode)
+        got = on_npu(torch_npu.npu_mla_prolog_v2, *inputs, slots, *cached, cache_mode=mode)
     else:
-        got = torch_npu.npu_mla_prolog_v3(
-            *on_device, *cached, cache_index=slots if paged else None, cache_mode=mode, query_norm_flag=True, qc_qr_scale=1.5, kc_scale=0.5
-        )
+        options = {"cache_index": slots if paged else None, "query_norm_flag": True, "qc_qr_scale": 1.5, "kc_scale": 0.5}
+        got = on_npu(torch_npu.npu_mla_prolog_v3, *inputs, *cached, cache_mode=mode, **options)
         close(got[3], few, 2e-2)
-    close(got[0], query, 3e-2)
-    close(got[1], turned_query, 3e-2)
+    close(got[:2], (query, turned_query), 3e-2)
     for cache, before, own in zip(cached, caches, rows, strict=True):
         if not paged:
             close(cache.squeeze(-2), own, 3e-2)
@@ -49,7 +46,6 @@ def test_what_comes_before_a_latent_attention(version, mode):
         expected = before.double()
         if mode == "PA_NZ":
             expected = expected.view(3, -1, 4, 16).transpose(1, 2)  # blocks, positions, parts of 16 features
-        for slot, row in zip(slots.flatten().tolist(), own.flatten(0, -2), strict=True):
-            expected[slot // 4, slot % 4] = row.reshape(expected.shape[2:])
+        expected[slots // 4, slots % 4] = own.reshape(2, 3, *expected.shape[2:])
         plain = cache.view(3, -1, 4, 16).transpose(1, 2) if mode == "PA_NZ" else cache
         close(plain, expected, 3e-2)

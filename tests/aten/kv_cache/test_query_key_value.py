@@ -2,10 +2,9 @@
 
 import pytest
 import torch
-import torch.nn.functional as F
 import torch_npu
 from checks import DEVICE, close, on_npu, there
-from definitions import turned
+from definitions import rms_norm, turned
 
 
 @pytest.mark.parametrize("quantised", [False, True])
@@ -15,10 +14,8 @@ def test_queries_keys_and_values_in_a_cache(quantised):
     slots, scales = torch.tensor([7, -1, 0, 3, 11]), torch.rand(2, 1, 8) / 16 + 0.02
     caches = [torch.full((3, 2, 4, 4), 9).to(torch.int8 if quantised else torch.half) for _ in range(2)]
     parts = qkv.double().unflatten(1, (4, 8)).split([2, 1, 1], 1)
-    normal = [
-        turned(F.rms_norm(part, (8,), gamma.double(), 1e-6), cos.double().unsqueeze(1), sin.double().unsqueeze(1))
-        for part, gamma in zip(parts[:2], gammas, strict=True)
-    ]
+    angles = cos.double().unsqueeze(1), sin.double().unsqueeze(1)
+    normal = [turned(rms_norm(part, gamma), *angles) for part, gamma in zip(parts[:2], gammas, strict=True)]
     on_device, out = there(qkv, *gammas, cos, sin, slots), torch.empty(5, 16, dtype=torch.half, device=DEVICE)
     cached = there(*caches)
     options = {"k_scale": scales[0].to(DEVICE), "v_scale": scales[1].to(DEVICE)} if quantised else {}
@@ -26,11 +23,10 @@ def test_queries_keys_and_values_in_a_cache(quantised):
     close(out, normal[0].flatten(1))
     for have, want in zip(plain, (*normal, parts[2]), strict=True):
         close(have, want.flatten(1))
+    kept = slots >= 0
     for cache, before, rows, scale in zip(cached, caches, (normal[1], parts[2]), scales, strict=True):
-        expected = before.double()
-        for row, slot in zip(rows / scale.double() if quantised else rows, slots.tolist(), strict=True):
-            if slot >= 0:
-                expected[slot // 4, :, slot % 4] = row.reshape(2, 4).round().clamp(-128, 127) if quantised else row.reshape(2, 4)
+        expected, numbers = before.double(), (rows / scale.double()).round().clamp(-128, 127) if quantised else rows
+        expected[slots[kept] // 4, :, slots[kept] % 4] = numbers[kept].view(-1, 2, 4)
         close(cache, expected, 1.01 if quantised else 5e-3)
 
 
@@ -38,10 +34,11 @@ def test_queries_keys_and_values_in_a_cache(quantised):
 def test_turned_keys_in_a_cache_of_bytes(mode):
     x, cos, sin = torch.randn(2, 3, 32).half(), torch.randn(2, 3, 1, 8).half(), torch.randn(2, 3, 1, 8).half()
     scales, offsets, caches = torch.rand(2, 8) * 20, torch.randn(2, 8), [torch.full((2, 6, 1, 8), 9, dtype=torch.int8) for _ in range(2)]
-    indices = torch.tensor([2, 1] if mode == "contiguous" else [7, -1, 0, 3, 11, 5], dtype=torch.int32)
-    on_device, cached = there(x, cos, sin), there(*caches)
+    slots = torch.tensor([2, 3, 4, 7, 8, 9] if mode == "contiguous" else [7, -1, 0, 3, 11, 5])
+    indices = torch.tensor([2, 1] if mode == "contiguous" else slots.tolist(), dtype=torch.int32)
+    cached = there(*caches)
     got = on_npu(
-        torch_npu.npu_rope_quant_kvcache, *on_device, *cached, indices, *scales, [16, 8, 8], offset_k=offsets[0], offset_v=offsets[1],
+        torch_npu.npu_rope_quant_kvcache, x, cos, sin, *cached, indices, *scales, [16, 8, 8], offset_k=offsets[0], offset_v=offsets[1],
         kv_output=True, cache_mode=mode,
     )  # fmt: skip
     q, k, v = (part.unflatten(2, (-1, 8)) for part in x.double().split([16, 8, 8], 2))
@@ -51,13 +48,7 @@ def test_turned_keys_in_a_cache_of_bytes(mode):
     for cache, before, rows, scale, offset in zip(cached, caches, (k, v), scales, offsets, strict=True):
         expected = before.double()
         numbers = (rows * scale.double() + offset.double()).round().clamp(-128, 127)
-        if mode == "contiguous":
-            for i, first in enumerate(indices.tolist()):
-                expected[i, first : first + 3] = numbers[i]
-        else:
-            for row, slot in zip(numbers.flatten(0, 1), indices.tolist(), strict=True):
-                if slot >= 0:
-                    expected[slot // 6, slot % 6] = row
+        expected.flatten(0, 1)[slots[slots >= 0]] = numbers.flatten(0, 1)[slots >= 0]
         close(cache, expected, 1.01)
 
 
@@ -71,6 +62,5 @@ def test_products_of_low_rank(both):
     for i, which in enumerate(indices.tolist()):
         low = first[which, 1].double() @ x[i].double() if both else x[i].double()
         expected[i, 2:7] += 0.5 * second[which, 1].double() @ low
-    on_device = there(y, x, second, indices, first if both else None)
-    got = torch_npu.npu_batch_gather_matmul_(*on_device, layer_idx=1, scale=0.5, y_offset=2, y_slice_size=5)
-    close(got, expected, 2e-2)
+    options = {"layer_idx": 1, "scale": 0.5, "y_offset": 2, "y_slice_size": 5}
+    close(on_npu(torch_npu.npu_batch_gather_matmul_, y, x, second, indices, first if both else None, **options), expected, 2e-2)

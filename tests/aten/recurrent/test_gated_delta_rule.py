@@ -9,13 +9,6 @@ from checks import DEVICE, close, on_npu, there
 BF16 = torch.bfloat16
 
 
-def delta_rule(state, q, k, v, g, gk, beta, scale):
-    """One token of one head: the state {features of v, features of k} and the result."""
-    state = state * g.exp() @ torch.diag(gk.exp())
-    state = state + beta * torch.outer(v - state @ k, k)
-    return state, state @ q * scale
-
-
 def tokens(count, heads=(2, 4), features=(8, 6)):
     q, k = (F.normalize(torch.randn(count, heads[0], features[0]), dim=-1).to(BF16) for _ in range(2))
     v, beta = torch.randn(count, heads[1], features[1]).to(BF16), torch.rand(count, heads[1]).to(BF16)
@@ -23,21 +16,19 @@ def tokens(count, heads=(2, 4), features=(8, 6)):
 
 
 def run(inputs, states, lengths, first_states, gated, scale=0.3):
-    """The result, and the state after each token, of the sequences one after the other."""
+    """The result, and the state {heads, features of v, features of k} after each token, of the sequences one after the other."""
     q, k, v, beta, g, gk = (x.double() for x in inputs)
-    out, after, start = torch.zeros_like(v), [], 0
+    q, k = (x.repeat_interleave(2, 1).unsqueeze(-1) for x in (q, k))
+    out, after, start = [], [], 0
     for length, first in zip(lengths, first_states, strict=True):
-        state = states[first].double().clone()
+        state = states[first].double()
         for t in range(start, start + length):
-            for head in range(v.shape[1]):
-                shared, no = head // 2, torch.zeros(())
-                state[head], out[t, head] = delta_rule(
-                    state[head], q[t, shared], k[t, shared], v[t, head], g[t, head], gk[t, head] if gated else gk[t, head] * no,
-                    beta[t, head], scale,
-                )  # fmt: skip
-            after.append(state.clone())
+            state = state * (g[t].unsqueeze(-1) + gk[t] * gated).exp().unsqueeze(1)
+            state = state + beta[t].view(-1, 1, 1) * (v[t].unsqueeze(-1) - state @ k[t]) @ k[t].mT
+            out.append((state @ q[t]).squeeze(-1) * scale)
+            after.append(state)
         start += length
-    return out, after
+    return torch.stack(out), after
 
 
 @pytest.mark.parametrize("gated", [False, True])
