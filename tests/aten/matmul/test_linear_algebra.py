@@ -48,7 +48,6 @@ CASES = [
     *product("addr", lambda *x: torch.addr(*x, beta=0.5, alpha=2.0), A, randn(3), randn(4), dtypes=FLOATS[:2]),
     *product("addr_", lambda s, u, v: (s * 1).addr_(u, v, beta=0.5, alpha=2.0), A, randn(3), randn(4), backward=False),
     *product("linear", F.linear, BATCH, randn(5, 4), randn(5)),
-    *product("linear-no-bias", F.linear, BATCH, randn(5, 4)),
     *product("inverse", lambda a: torch.inverse(regular(a)), randn(4, 4), **FLOAT_ALONE),
     *product("cross", lambda *x: torch.linalg.cross(*x, dim=1), *[BATCH] * 2, dtypes=(torch.float32, torch.int32), backward=False),
     *product("triangular_solve", lambda b, a: torch.triangular_solve(b, regular(a)), randn(4, 2), randn(4, 4), **FLOAT_ALONE),

@@ -1,6 +1,7 @@
 """attention_ffn_workers.cpp against definitions in float64."""
 
 import ctypes
+import itertools
 import threading
 import time
 
@@ -44,13 +45,10 @@ class Ffn:
         tokens = torch.randint(-100, 100, (TOKENS * EACH, FEATURES), generator=self.draw).to(self.dtype)
         scales = torch.rand(TOKENS * EACH, generator=self.draw)
         rows = torch.zeros(TOKENS * EACH, self.size, dtype=torch.int8)
-        parts = [tokens.view(torch.int8)] + [scales.view(-1, 1).view(torch.int8)] * (self.dtype == torch.int8)
-        packed = torch.cat(parts, 1)
+        packed = torch.cat([tokens.view(torch.int8)] + [scales.view(-1, 1).view(torch.int8)] * (self.dtype == torch.int8), 1)
         rows[:, : packed.shape[1]] = packed
-        place = (session * MICRO_BATCHES + micro_batch) * TOKENS * EACH * self.size + self.behind
-        self.window[place : place + rows.numel()] = rows.flatten().to(DEVICE)
-        words = torch.cat((torch.tensor([1, layer], dtype=torch.int32), experts))
-        self.info[session, micro_batch] = words.to(DEVICE)
+        self.window[self.behind :].view(SESSIONS, MICRO_BATCHES, -1)[session, micro_batch] = rows.flatten().to(DEVICE)
+        self.info[session, micro_batch] = torch.cat((torch.tensor([1, layer]), experts)).to(DEVICE)
         self.sent[session, micro_batch] = experts, tokens, scales
 
     def batch(self, need_schedule=0, rows=SESSIONS * TOKENS * EACH):
@@ -62,23 +60,15 @@ class Ffn:
 
     def check(self, results, arrived):
         """Copies expert by expert, and otherwise in the order of sessions, tokens and choices."""
-        copies = [
-            (expert, session, micro_batch, i // EACH, i % EACH, i)
-            for session, micro_batch in arrived
-            for i, expert in enumerate(self.sent[session, micro_batch][0].tolist())
-            if expert != NONE
-        ]
+        copies = [(expert, sent, i) for sent in arrived for i, expert in enumerate(self.sent[sent][0].tolist()) if expert != NONE]
         copies.sort(key=lambda copy: copy[0])
         y, groups, *places, scales, count = results
         assert count.tolist() == [len(copies)]
-        assert [list(of_copy) for of_copy in zip(*(place[: len(copies)].tolist() for place in places), strict=True)] == [
-            list(copy[1:5]) for copy in copies
-        ]
-        numbers = sorted({copy[0] for copy in copies})
-        counted = [[number, sum(copy[0] == number for copy in copies)] for number in numbers]
+        assert torch.stack(places, 1)[: len(copies)].tolist() == [[*sent, i // EACH, i % EACH] for _, sent, i in copies]
+        counted = [[expert, len(list(own))] for expert, own in itertools.groupby(expert for expert, *_ in copies)]
         assert groups.tolist() == counted + [[0, 0]] * (6 - len(counted))
-        for row, (_, session, micro_batch, _, _, i) in enumerate(copies):
-            _, tokens, of_tokens = self.sent[session, micro_batch]
+        for row, (_, sent, i) in enumerate(copies):
+            _, tokens, of_tokens = self.sent[sent]
             assert y[row].equal(tokens[i])
             assert self.dtype != torch.int8 or scales[row] == of_tokens[i]
         assert not y[len(copies) :].any()

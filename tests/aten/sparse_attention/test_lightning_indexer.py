@@ -19,17 +19,16 @@ def test_choice_of_keys(layout, quantised, mode):
         q, k = ([torch.randint(-128, 128, (n, h, 16), dtype=torch.int8) for n in counts] for counts, h in ((QUERIES, 8), (KEYS, 1)))
         qs, ks = ([(torch.rand(n, h) / 64).half() for n in counts] for counts, h in ((QUERIES, 8), (KEYS, 1)))
         scaled = [[(x.double() * s.double().unsqueeze(2)) for x, s in zip(*pair, strict=True)] for pair in ((q, qs), (k, ks))]
-        tensors = [
-            gathered(t, of).to(DEVICE) for t, of in ((q, query_layout), (k, layout), (w, query_layout), (qs, query_layout), (ks, layout))
-        ]
-        got = torch_npu.npu_quant_lightning_indexer(*tensors, 0, 0, sparse_count=count, sparse_mode=mode, **options)
+        scales = (qs, query_layout), (ks, layout)
     else:
         q, k = ([halves(n, h, 16) for n in counts] for counts, h in ((QUERIES, 8), (KEYS, 1)))
-        scaled = [[x.double() for x in t] for t in (q, k)]
-        tensors = [gathered(t, of).to(DEVICE) for t, of in ((q, query_layout), (k, layout), (w, query_layout))]
-        got, values = torch_npu.npu_lightning_indexer(
-            *tensors, sparse_count=count, sparse_mode=mode, return_value=layout != "PA_BSND", **options
-        )
+        scaled, scales = [[x.double() for x in t] for t in (q, k)], ()
+    tensors = [gathered(t, of).to(DEVICE) for t, of in ((q, query_layout), (k, layout), (w, query_layout), *scales)]
+    options |= {"sparse_count": count, "sparse_mode": mode}
+    if quantised:
+        got = torch_npu.npu_quant_lightning_indexer(*tensors, 0, 0, **options)
+    else:
+        got, values = torch_npu.npu_lightning_indexer(*tensors, return_value=layout != "PA_BSND", **options)
     for i, places in enumerate(parts(got, QUERIES, query_layout)):
         scores = scores_of(scaled[0][i], scaled[1][i], w[i].double())
         scores = scores.masked_fill(~seen(*scores.shape, mode == 3), -torch.inf)
