@@ -34,7 +34,6 @@ CASES = [
     *attend("mask-batch", some_masked, Q, K, V, booleans(2, 1, 5, 7), dtypes=(torch.float32,)),
     *attend("bias", attention, Q, K, V, randn(2, 4, 5, 7), dtypes=(torch.float32,)),
     *attend("scale", lambda q, k, v: attention(q, k, v, scale=0.3), Q, K, V, dtypes=(torch.float32,)),
-    *attend("3d", attention, randn(4, 5, 8), randn(4, 7, 8), randn(4, 7, 8), dtypes=(torch.float32,)),
     *attend("shared-heads", lambda q, k, v: attention(q, k, v, enable_gqa=True), Q, randn(2, 2, 7, 8), randn(2, 2, 7, 8)),
 ]
 ENDS = {"actual_seq_qlen": [2, 5], "actual_seq_kvlen": [3, 7]}
@@ -59,7 +58,6 @@ def test_sinks_and_ropes(version, layout, rope, sink):
     leaves = [x.detach().float().to(DEVICE).requires_grad_() for x in here]
 
     def arguments(inputs):
-        """The query and the key, their features of rope, and the sink."""
         q, k, v, *rest = inputs
         ropes = dict(zip(("query_rope", "key_rope"), rest, strict=False)) if rope else {}
         return (q, k, v), ropes | ({"sink": rest[-1]} if sink else {})

@@ -38,7 +38,6 @@ def paged(sequences, blocks, form):
 @pytest.mark.parametrize("dtype", HALVES, ids=str)
 @pytest.mark.parametrize("layout", ["BNSD", "BSND", "BSH", "BNSD_BSND", "BSND_BNSD", "BSH_NBSD"])
 def test_layouts(layout, dtype):
-    """Three times as many heads in the query; the second sequence has fewer positions than there is room for."""
     q, k, v = (torch.randn(2, *shape, 8).to(dtype) for shape in ((6, 5), (2, 7), (2, 7)))
     own, out = layout.split("_")[0], layout.split("_")[-1]
     got, lse = score(
@@ -106,7 +105,6 @@ def test_sequences_below_each_other(causal):
 @pytest.mark.parametrize("form", [3, 4, 5])
 @pytest.mark.parametrize("packed", [False, True])
 def test_pages(packed, form):
-    """Of a cache, for one position of each sequence; the lengths are those of the keys."""
     lengths = (9, 4, 13)
     q = halves(3, 4, 1, 64)
     keys, values = ([halves(2, n, 64) for n in lengths] for _ in range(2))
@@ -165,7 +163,6 @@ def test_what_does_not_fit_is_refused():
         ({"num_heads": 2, "actual_seq_lengths_kv": [4]}, "actualSeqLengthsKv: expected numbers from 0 to 3"),
         ({"num_heads": 2, "antiquant_scale": q}, "antiquantScale: expected null"),
         ({"num_heads": 2, "block_table": torch.zeros(1, 1, dtype=torch.int32, device=DEVICE)}, "actualSeqLengthsKv"),
-        ({"num_heads": 2, "sparse_mode": 5}, "sparseMode: expected a value in 0..4"),
     ):
         with pytest.raises(RuntimeError, match=name):
             torch_npu.npu_fused_infer_attention_score(q, q, q, input_layout="BNSD", **options)
@@ -173,7 +170,6 @@ def test_what_does_not_fit_is_refused():
 
 
 def older(name, count, arguments):
-    """A comparison with attention of 2 heads, to the first 6 of 7 keys where the query has one position."""
     query, keys = drawn(1, 2, count, 8), drawn(1, 2, 7, 8)
     seen = 6 if count == 1 else 7
     return name, [query, keys, keys.flip(2)], arguments, lambda q, k, v: attention(q, k[:, :, :seen], v[:, :, :seen], 0.5)[0], HALVES

@@ -17,7 +17,6 @@ QUERY, KEY = halves(1, 2, 4, 64), halves(1, 2, 4, 64)
 
 
 def attend(function, rows, keys=4, **options):
-    """Attention of 2 heads with `rows` positions to 4."""
     key = KEY[:, :, :keys].contiguous()
     return on_npu(function, QUERY[:, :, :rows], key, key, num_heads=2, input_layout="BNSD", **options)
 

@@ -14,7 +14,6 @@ from direct import call
 
 @pytest.mark.parametrize(("version", "mode"), [*itertools.product((1, 2, 3), ("PA_BSND", "PA_NZ")), (3, "TND"), (3, "BSND")])
 def test_what_comes_before_a_latent_attention(version, mode):
-    """Of 2 heads with 4 features and 4 of rope, by way of 6 features; the caches have 16 features and 16 of rope."""
     tokens, heads, d, rope, latent = (5,) if mode == "TND" else (2, 3), 2, 4, 16, 16
     shapes = [(*tokens, 8), (8, 6), (6, heads * (d + rope)), (heads, d, latent), (8, latent + rope), (6,), (latent,)]
     inputs = [torch.randn(shape).bfloat16() / 2 for shape in (*shapes, (*tokens, rope), (*tokens, rope))]

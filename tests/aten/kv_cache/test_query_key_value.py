@@ -9,7 +9,6 @@ from definitions import rms_norm, turned
 
 @pytest.mark.parametrize("quantised", [False, True])
 def test_queries_keys_and_values_in_a_cache(quantised):
-    """Of 2 heads of queries, 1 of keys and 1 of values, with 8 features, of which a block has 4; a token without a slot goes nowhere."""
     qkv, gammas, cos, sin = torch.randn(5, 32).half(), torch.randn(2, 8).half(), torch.randn(5, 8).half(), torch.randn(5, 8).half()
     slots, scales = torch.tensor([7, -1, 0, 3, 11]), torch.rand(2, 1, 8) / 16 + 0.02
     caches = [torch.full((3, 2, 4, 4), 9).to(torch.int8 if quantised else torch.half) for _ in range(2)]

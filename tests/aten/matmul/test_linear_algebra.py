@@ -35,7 +35,6 @@ CASES = [
     *product("matmul", torch.matmul, BATCH, B),
     *product("matmul-broadcast", torch.matmul, randn(2, 1, 3, 4), randn(3, 4, 5)),
     *product("matmul-vector", torch.matmul, BATCH, randn(4)),
-    *product("matmul-vector-left", torch.matmul, randn(4), BATCH2),
     *product("mv", torch.mv, A, randn(4), dtypes=FLOATS[:2]),
     *product("dot", torch.dot, randn(7), randn(7)),
     *product("addmm", lambda *x: torch.addmm(*x, beta=0.5, alpha=2.0), randn(3, 5), A, B),

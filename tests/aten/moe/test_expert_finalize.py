@@ -47,7 +47,6 @@ def test_sums_of_rows_as_a_c_program_calls_them():
 
 
 def test_init_routing_and_finalize():
-    """Through the experts and back: the sum of each token's rows, with biases, scales and what skips the experts."""
     tokens, k, count = 5, 2, 4
     x, experts = torch.randn(tokens, 3), choices(tokens, k, count).int()
     row_idx = torch.arange(tokens * k, dtype=torch.int32).view(k, tokens).T.contiguous()

@@ -176,10 +176,9 @@ def test_quant_max(grouped):
     assert largest.cpu().tolist() == [part.abs().max().item() if part.numel() else 0 for part in parts]
 
 
-def test_other_algorithms_are_refused_by_name():
+def test_rounding_to_eight_bits_is_to_the_nearest():
     x, y = torch.zeros(2, 32, device=DEVICE).half(), torch.empty(2, 32, dtype=torch.float8_e5m2, device=DEVICE)
     scale = torch.zeros(2, 1, 2, dtype=torch.uint8, device=DEVICE).view(torch.float8_e8m0fnu)
-    refuses("scaleAlg: expected a value in 0..0", "aclnnDynamicMxQuant", x, -1, b"rint", 35, 32, 1, y, scale)
     refuses("roundMode: expected rint, as y has eight bits", "aclnnDynamicMxQuant", x, -1, b"floor", 35, 32, 0, y, scale)
     call("aclnnDynamicMxQuant", x, -1, b"rint", 35, 32, 0, y, scale)
     assert not scale.cpu().view(torch.uint8).any()

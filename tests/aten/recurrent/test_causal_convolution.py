@@ -15,9 +15,8 @@ def cached(x, weight, states, lengths, **o):
         read, written = (row[o["initial"][i]], row[o["last"][i]]) if "last" in o else (row, row)
         if read == -1:
             continue
-        offset = o["accepted"][i] - 1 if "accepted" in o else kept - width
-        fresh = o.get("computed", [1] * len(lengths))[i] == 0
-        offset = 0 if fresh else offset
+        fresh = "computed" in o and o["computed"][i] == 0
+        offset = 0 if fresh else o["accepted"][i] - 1 if "accepted" in o else kept - width
         past = torch.zeros(width, x.shape[1]).double() if fresh else states[read, : offset + width].clone()
         whole = torch.cat((past, own))
         count = min(kept, len(whole))
@@ -49,7 +48,6 @@ OPTIONS = [
 @pytest.mark.parametrize("dtype", HALVES, ids=str)
 @pytest.mark.parametrize("masked", [False, True])
 def test_masked_causal_convolution(dtype, masked):
-    """The result is that of a convolution with a group for each channel, and the gradients are autograd's."""
     x, weight, grad = (torch.randn(s).to(dtype) for s in ((6, 2, 5), (3, 5), (6, 2, 5)))
     mask = torch.rand(2, 6) > 0.3 if masked else None
     leaves = [t.double().requires_grad_() for t in (x, weight)]

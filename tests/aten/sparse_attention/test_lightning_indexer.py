@@ -12,7 +12,6 @@ from sequences import KEYS, LAYOUTS, QUERIES, asked, choices, gathered, lengths,
 @pytest.mark.parametrize("quantised", [False, True])
 @pytest.mark.parametrize("mode", [0, 3])
 def test_choice_of_keys(layout, quantised, mode):
-    """Behind the keys that a token may see, the places are -1."""
     count, w = 6, [halves(n, 8) for n in QUERIES]
     query_layout, options = asked(layout, "actual_seq_lengths_key", "layout_key")
     if quantised:

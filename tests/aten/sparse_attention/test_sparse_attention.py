@@ -58,7 +58,6 @@ def test_gradients_of_sparse_attention(layout):
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_sparse_attention_to_packed_keys(layout):
-    """Of 8 numbers in tiles of 4 with a scale each, and 4 features of rope."""
     q, rope = [halves(n, 4, 12) for n in QUERIES], [halves(n, 1, 4) for n in KEYS]
     numbers, scales = [torch.randint(-128, 128, (n, 1, 8), dtype=torch.int8) for n in KEYS], [torch.rand(n, 1, 2) / 64 for n in KEYS]
     packed = [torch.cat((n, r.view(torch.int8), s.view(torch.int8)), -1) for n, r, s in zip(numbers, rope, scales, strict=True)]
