@@ -3,6 +3,7 @@
 import pytest
 import torch
 from checks import DEVICE
+from definitions import exponentials
 
 from direct import call
 
@@ -16,10 +17,7 @@ def test_attention_of_keys_in_two_parts(version, layout):
 
     def part(keys):
         of_part = scores[..., keys]
-        largest = of_part.amax(-1, keepdim=True)
-        powers = torch.exp(of_part - largest)
-        total = powers.sum(-1, keepdim=True)
-        return powers / total @ values[..., keys, :], largest, total
+        return of_part.softmax(-1) @ values[..., keys, :], *(statistic.unsqueeze(-1) for statistic in exponentials(of_part))
 
     def laid_out(attention, *statistics):
         # Of batches of heads: positions, batches and heads with their features; or all positions of both batches, and heads.

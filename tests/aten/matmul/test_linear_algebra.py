@@ -51,7 +51,6 @@ CASES = [
     *product("cross", lambda *x: torch.linalg.cross(*x, dim=1), *[BATCH] * 2, dtypes=(torch.float32, torch.int32), backward=False),
     *product("triangular_solve", lambda b, a: torch.triangular_solve(b, regular(a)), randn(4, 2), randn(4, 4), **FLOAT_ALONE),
     *product("qr-r", lambda a: torch.linalg.qr(a, "r")[1].abs(), randn(5, 3), **FLOAT_ALONE),
-    *product("qr-batch", lambda a: torch.matmul(*torch.linalg.qr(a)), randn(2, 4, 3), dtypes=FLOATS[:1], layouts=LAYOUTS[:1]),
     *product("svd-values", torch.linalg.svdvals, randn(2, 4, 3), dtypes=FLOATS[:1], layouts=LAYOUTS[:1]),
     *product("svd", lambda a: recomposed(*torch.linalg.svd(a, full_matrices=False)), randn(4, 3), dtypes=FLOATS[:1], layouts=LAYOUTS[:1]),
     *product("svd-full", lambda a: recomposed(*torch.linalg.svd(a)), randn(3, 3), dtypes=FLOATS[:1], layouts=LAYOUTS[:1]),

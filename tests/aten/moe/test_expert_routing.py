@@ -84,9 +84,8 @@ def test_init_routing_v2_of_some_experts(row_type, count_type):
 def test_init_routing_v2_with_a_capacity():
     x, experts = torch.randn(4, 3), torch.tensor([[0, 1], [0, 2], [0, 1], [2, 0]], dtype=torch.int32)
     expanded, rows, counts, _ = routed(x, experts, expert_capacity=2, drop_pad_mode=1)
-    zero = torch.zeros(3)
-    expected = torch.stack([x[0], x[1], x[0], x[2], x[1], x[3], zero, zero]).view(4, 2, 3)
-    assert expanded.cpu().equal(expected)
+    expected = torch.cat((x[[0, 1, 0, 2, 1, 3]], torch.zeros(2, 3)))
+    assert expanded.flatten(0, 1).cpu().equal(expected)
     assert rows.cpu().tolist() == [0, 2, 1, 4, -1, 3, 5, -1]
     assert counts.cpu().tolist() == [4, 2, 2, 0]
 
@@ -97,10 +96,8 @@ def test_init_routing_v2_quantises(smooth):
     x, experts, scale = torch.randn(4, 8), choices(4, 2, 4).int(), torch.rand(4, 8) + 0.5
     expanded, _, _, scales = routed(x, experts, scale=scale if smooth else None, quant_mode=1)
     order = rows_by_expert(experts)
-    exact = x[[copy // 2 for copy in order]].double()
-    if smooth:
-        exact = exact * scale[[experts.flatten()[copy].item() for copy in order]].double()
-    assert_nearest_rows(expanded, scales, exact)
+    factors = scale[experts.flatten()[order]].double() if smooth else 1
+    assert_nearest_rows(expanded, scales, x[[copy // 2 for copy in order]].double() * factors)
 
 
 @pytest.mark.parametrize("flag", [1, 2])

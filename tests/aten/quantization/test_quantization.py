@@ -61,7 +61,6 @@ def test_dynamic_quant_asymmetric():
     shift = 127 - largest / expected
     close((scale, offset), (expected, shift))
     assert_nearest(y, x.double() / expected.unsqueeze(-1) + shift.unsqueeze(-1))
-    assert y.cpu().amax() == 127 and y.cpu().amin() == -128
 
 
 @pytest.mark.parametrize(("mode", "dims"), [("perchannel", (-2,)), ("pertensor", (0, 1))])
@@ -121,9 +120,6 @@ def test_trans_quant_param(round_mode):
 
 def test_convert_weight_to_int4_pack():
     numbers = four_bits(3, 16)
-    packed = torch.zeros(3, 2, dtype=torch.int32, device=DEVICE)
-    call("aclnnConvertWeightToINT4Pack", numbers.int(), packed)
-    assert packed.cpu().equal(words_of(numbers))
     assert torch_npu.npu_convert_weight_to_int4pack(numbers.int().to(DEVICE)).cpu().equal(words_of(numbers))
     halves = torch.zeros(3, 8, dtype=torch.uint8, device=DEVICE)
     call("aclnnConvertWeightToINT4Pack", numbers.int(), half_a_byte(halves, (3, 16)))
