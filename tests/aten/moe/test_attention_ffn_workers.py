@@ -7,7 +7,7 @@ import time
 
 import pytest
 import torch
-from checks import DEVICE, on_npu
+from checks import DEVICE, close, on_npu
 
 from direct import refuses
 from support.marks import refused_at_once
@@ -146,7 +146,7 @@ def test_combine(dtype, need_schedule):
             token_dtype=TYPES.index(dtype), need_schedule=need_schedule,
         )  # fmt: skip
         exact = (results[:, :-1].double() * scales.double().unsqueeze(2)).sum(1) + results[:, -1].double()
-        torch.testing.assert_close(y.cpu().double(), exact, rtol=torch.finfo(dtype).eps, atol=1e-3)
+        close(y, exact, torch.finfo(dtype).eps, 1e-3)
         assert layer.tolist() == [5] and not flags.any()
 
 
