@@ -125,7 +125,7 @@ class Record:
         base: the version whose parameters this one refers to.
         function: the parameters of a function in one phase, in C.
         max_workspace: whether there is a function for the largest workspace too.
-        sound: what differs, in a call that is taken, from the usual value of a kind, such as a tensor of 2 x 2.
+        sound: what differs, in a call that is taken, from the usual value of a kind and from the shapes that phase 1 asks for.
         unchecked: parameters of which any value or shape is taken, with the reason.
         only_on: the product that alone has it; empty for all.
 

@@ -2,12 +2,16 @@
 
 import ctypes
 import functools
+import re
 from collections.abc import Collection, Iterable
-from typing import TYPE_CHECKING, Any
+from itertools import zip_longest
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from arguments import KINDS, TENSOR, BoolArray, IntArray, Scalar, TensorList, kind, number, number_of
+from arguments import KINDS, ROOM, TENSOR, BoolArray, Handles, IntArray, Scalar, TensorList, kind, number, number_of
 from torch_aclnn.host.registry import EntryPoint, Parameter, entry_points
+from torch_aclnn.loading.paths import libdir
 
+from support.client import Client
 from support.dtypes import DType, Format, pack
 from support.marks import PRODUCT
 from support.operators import ENTRY_POINTS as ON_KERNELS
@@ -16,9 +20,6 @@ from support.vocabulary import RECORDS
 
 if TYPE_CHECKING:
     import pytest
-    from arguments import Handles
-
-    from support.client import Client
 
 ENTRY_POINTS = [entry_point for entry_point in entry_points() if entry_point.parameters and entry_point.name not in ON_KERNELS]
 # What the product has.
@@ -27,7 +28,7 @@ OFFERED = [entry_point for entry_point in ENTRY_POINTS if RECORDS[entry_point.na
 
 def _one_of_each_kind(chosen: list[EntryPoint], of: tuple[type, ...]) -> set[EntryPoint]:
     # Few whose sound calls have all kinds of arguments of these classes: kinds read, check and watch, not entry points.
-    kinds = {e: {p.kind.partition(" in ")[0] for p in e.parameters if isinstance(sound_arguments(e)[p.name], of)} for e in chosen}
+    kinds = {e: {p.kind.partition(" in ")[0] for p in e.parameters if isinstance(_usual_arguments(e)[p.name], of)} for e in chosen}
     left, few = set().union(*kinds.values()), set()
     while left:
         few.add(most := max(chosen, key=lambda entry_point: len(kinds[entry_point] & left)))
@@ -118,8 +119,57 @@ def sound_value(entry_point: EntryPoint, name: str) -> Any:
     return usually if text is None else _value(text, usually)
 
 
+class Misshapen(NamedTuple):
+    """A tensor that phase 1 refuses for its shape."""
+
+    parameter: str
+    shape: tuple[int, ...]
+    expected: tuple[int, ...]
+
+
+def misshapen(message: str) -> Misshapen | None:
+    """Return what a message of phase 1 says of a shape; None: it is of something else."""
+    expected = r"shape \[([\w, ]*)\]|(\d+) elements|(?:at least )?(\d+)(?: or \d+)? dimensions?\b"
+    found = re.search(rf": (\w+)(?:\[\d+\])?: expected (?:{expected}).*, got shape \[([\d, ]*)\]", message)
+    if found is None:
+        return None
+    name, text, count, rank, got = found.groups()
+    shape = tuple(int(size) for size in got.split(",") if size.strip())
+    if rank:
+        return Misshapen(name, shape, ((1,) * int(rank) + shape)[-int(rank) :])
+    sizes = [size.strip() for size in (text if count is None else count).split(",") if size]
+    fitting = (own if size == "any" else int(size) for size, own in zip_longest(sizes, shape[: len(sizes)], fillvalue=1))
+    return Misshapen(name, shape, tuple(fitting))
+
+
+@functools.cache
+def _memory() -> tuple[Client, int]:
+    client = Client(libdir())
+    client.acl.ok("aclrtSetDevice", 0)
+    return client, client.allocate(64 * ROOM)
+
+
+@functools.cache
 def sound_arguments(entry_point: EntryPoint) -> dict[str, Any]:
-    """Return an argument for each parameter; null for those that may be, unless the record says more."""
+    """Return an argument for each parameter; null for those that may be, unless the record says more.
+
+    A tensor of whose shape the record says nothing has the one that phase 1 asks for.
+    """
+    arguments = _usual_arguments(entry_point)
+    client, memory = _memory()
+    handles = Handles(client, memory, 64)
+    for _ in arguments:
+        refused = misshapen(answer(client, handles, entry_point, arguments)[1])
+        if refused is None or refused.parameter in stated(entry_point.name):
+            break
+        value, shape = arguments[refused.parameter], refused.expected
+        is_list = isinstance(value, TensorList)
+        arguments[refused.parameter] = TensorList((value.members[0].but(shape=shape),)) if is_list else value.but(shape=shape)
+    handles.destroy()
+    return arguments
+
+
+def _usual_arguments(entry_point: EntryPoint) -> dict[str, Any]:
     own = stated(entry_point.name)
     arguments = {p.name: None if p.nullable and p.name not in own else sound_value(entry_point, p.name) for p in entry_point.parameters}
     for parameter in entry_point.parameters:
@@ -192,7 +242,7 @@ def phase2(entry_point: EntryPoint, executor: ctypes.c_void_p, workspace: int | 
     return function(ctypes.c_void_p(workspace), ctypes.c_uint64(size), executor, None)
 
 
-def answer(client: "Client", handles: "Handles", entry_point: EntryPoint, arguments: dict[str, Any]) -> tuple[int, str]:
+def answer(client: Client, handles: Handles, entry_point: EntryPoint, arguments: dict[str, Any]) -> tuple[int, str]:
     """Return the code of phase 1 and its message, and destroy the executor."""
     code, executor, _ = phase1(entry_point, handles.of_call(arguments).values())
     if code == 0:

@@ -58,7 +58,7 @@ def trials(entry_point: EntryPoint) -> Iterator[Trial]:
     tensors = {p.name: types_of(entry_point, p) for p in entry_point.parameters if isinstance(arguments[p.name], (Tensor, TensorList))}
     has_numbers = any(types.is_operand and dtype_of(arguments[name]) != DType.BOOL for name, types in tensors.items())
     for parameter in entry_point.parameters:
-        sound = typed(entry_point, parameter, sound_value(entry_point, parameter.name), arguments)
+        sound = arguments[parameter.name] or typed(entry_point, parameter, sound_value(entry_point, parameter.name), arguments)
         if isinstance(sound, POINTERS) and not parameter.nullable:
             yield Trial(parameter.name, "null", None, NULL)
         if isinstance(sound, (Tensor, TensorList)):

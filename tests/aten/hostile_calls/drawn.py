@@ -1,13 +1,11 @@
 """Calls that a seed and a number make: a sound call of some entry point in other sizes, types and layouts, with hostile changes."""
 
-import functools
 import re
-from itertools import zip_longest
 from random import Random
 from typing import Any
 
 from arguments import IntArray, TensorList
-from sound_calls import sound_arguments, sound_value
+from sound_calls import misshapen, sound_arguments, sound_value
 from torch_aclnn.host.registry import EntryPoint
 
 from support.dtypes import DType
@@ -21,11 +19,6 @@ WHOLE = re.compile(
     r"ind(ex|ices)|label|target|offset|mask|ids|idx|count|expert|slot|cond|lens?$|seq|token|group|map|table|step|inf$|tracker", re.I
 )
 WHOLE_TYPES = (DType.INT64, DType.INT32, DType.BOOL, DType.INT8, DType.UINT8)
-
-
-@functools.cache
-def sound(entry_point: EntryPoint) -> dict[str, Any]:
-    return sound_arguments(entry_point)
 
 
 def with_sizes(value: Any, sizes: dict[int, int], in_arrays: bool) -> Any:
@@ -63,7 +56,7 @@ class Draw:
 
     def variant(self, entry_point: EntryPoint) -> Call:
         """Return a sound call with other sizes and data types."""
-        call = Call(entry_point, dict(sound(entry_point)))
+        call = Call(entry_point, dict(sound_arguments(entry_point)))
         self._give_optional(call)
         if self._rng.random() < 0.6:
             self._resize(call)
@@ -72,16 +65,12 @@ class Draw:
 
     def fitted(self, call: Call, message: str) -> bool:
         """Give the tensor that phase 1 refuses the shape that it expects; False: the message is of something else, or it is left."""
-        found = re.search(r": (\w+)(?:\[\d+\])?: expected (?:shape \[([\w, ]*)\]|(\d+) elements).*, got shape \[([\d, ]*)\]", message)
-        if found is None or self._rng.random() < 0.2:
+        refused = misshapen(message)
+        if refused is None or self._rng.random() < 0.2:
             return False
-        name, text, count, got = found.groups()
-        of_shape = tuple(int(size) for size in got.split(",") if size.strip())
-        sizes = [size.strip() for size in (text if count is None else count).split(",") if size]
-        shape = tuple(own if size == "any" else int(size) for size, own in zip_longest(sizes, of_shape[: len(sizes)], fillvalue=1))
         for place, tensor in call.tensors().items():
-            if place.parameter == name and tensor.shape == of_shape:
-                call.replace(place, tensor.but(shape=shape, strides=None, storage=None, offset=0))
+            if (place.parameter, tensor.shape) == refused[:2]:
+                call.replace(place, tensor.but(shape=refused.expected, strides=None, storage=None, offset=0))
                 return True
         return False
 
