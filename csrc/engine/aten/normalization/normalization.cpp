@@ -144,12 +144,6 @@ static void compute(const call::InstanceNorm& a) {
     write(a.mean, middle);
     write(a.variance, spread);
 }
-static void compute(const call::GroupNorm& a) {
-    const auto [normal, mean, rstd] = at::native_group_norm(dense(a.self), dense(a.gamma), dense(a.beta), a.N, a.C, a.HxW, a.group, a.eps);
-    write(a.out, normal);
-    write(a.meanOut, mean);
-    write(a.rstdOut, rstd);
-}
 static void compute(const call::GroupNormBackward& a) {
     const auto [of_input, of_gamma, of_beta] = at::native_group_norm_backward(
         dense(a.gradOut), dense(a.input), dense(a.mean), dense(a.rstd),
@@ -210,13 +204,6 @@ static void compute(const call::AdaLayerNormQuant& a) {
     const DynamicallyQuantised rows = quantise_rows(normal.to(at::kDouble), 127);
     write_rounded(a.out, rows.numbers);
     write(a.quantScale, rows.scale.reshape(a.quantScale.sizes()));
-}
-
-static void compute(const call::LayerNorm& a) {
-    const auto [normal, mean, rstd] = at::native_layer_norm(upcast(a.input), a.normalizedShape, dense(a.weight), dense(a.bias), a.eps);
-    write(a.out, normal);
-    write(a.meanOut, mean);
-    write(a.rstdOut, rstd);
 }
 
 #include "vocabulary/normalization/normalization_rows.inc"

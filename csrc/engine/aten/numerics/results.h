@@ -9,6 +9,7 @@
 #include <array>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "engine/runtime/error/error.h"
@@ -56,6 +57,12 @@ void write(const at::Tensor& out, const at::Tensor& result);
 // An output that is not wanted is null, and one that was not computed is undefined.
 inline void write(const std::optional<at::Tensor>& out, const at::Tensor& result) {
     if (out && result.defined()) write(*out, result);
+}
+
+// The results of a function that has several, each into the output at its place.
+template <class Results, class... Outputs>
+void write_each(const Results& results, const Outputs&... outputs) {
+    std::apply([&](const auto&... each) { (write(outputs, each), ...); }, results);
 }
 
 // Which outputs are wanted: those that the mask asks for and that have a place.

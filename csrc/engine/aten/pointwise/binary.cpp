@@ -81,25 +81,10 @@ static at::Tensor& of_results_type(at::Tensor& out, const at::Tensor& self, cons
     return function(out, floating(self), floating(other));
 }
 
-static void compute(const call::AddRelu& a) {
-    add_scaled(a.out, a.self, a.other, a.alpha);
-    a.out.relu_();
-}
-static void compute(const call::InplaceAddRelu& a) {
-    add_scaled(a.selfRef, a.selfRef, a.other, a.alpha);
-    a.selfRef.relu_();
-}
-
-static void compute(const call::MaxN& a) {
-    at::Tensor extreme = a.tensors[0];
-    for (const at::Tensor& tensor : a.tensors.slice(1)) extreme = at::maximum(extreme, tensor);
-    write(a.out, extreme);
-}
-
-static void compute(const call::MinN& a) {
-    at::Tensor extreme = a.tensors[0];
-    for (const at::Tensor& tensor : a.tensors.slice(1)) extreme = at::minimum(extreme, tensor);
-    write(a.out, extreme);
+static at::Tensor extreme(at::TensorList tensors, at::Tensor (*of_two)(const at::Tensor&, const at::Tensor&)) {
+    at::Tensor result = tensors[0];
+    for (const at::Tensor& tensor : tensors.slice(1)) result = of_two(result, tensor);
+    return result;
 }
 
 #include "vocabulary/pointwise/binary_rows.inc"

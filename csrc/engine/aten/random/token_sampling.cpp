@@ -87,16 +87,4 @@ static void compute(const call::ApplyTopKTopP& a) {
     write(a.out, at::empty_like(kept).scatter_(1, order, kept));
 }
 
-static void compute(const call::TopKTopPSample& a) {
-    sample(a.logits, a.topK, a.topP, a.q, std::nullopt, {a.eps, a.isNeedLogits && a.logitsTopKPSelect, 1024, true, false},
-           {a.logitsSelectIdx, a.logitsTopKPSelect, std::nullopt, std::nullopt});
-}
-// The tokens that count, and their likelihoods, for a draw by the caller, if that is asked for.
-static void compute(const call::TopKTopPSampleV2& a) {
-    sample(
-        a.logits, a.topK, a.topP, a.q, a.minPs,
-        {a.eps, a.isNeedLogits && a.logitsTopKPSelect, a.ksMax, a.inputIsLogits, a.isNeedSampleResult && a.logitsIdx && a.logitsSortMasked},
-        {a.logitsSelectIdx, a.logitsTopKPSelect, a.logitsIdx, a.logitsSortMasked});
-}
-
 #include "vocabulary/random/token_sampling_rows.inc"

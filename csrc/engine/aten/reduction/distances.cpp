@@ -60,12 +60,6 @@ static void compute(const call::CdistBackward& a) {
     write(a.out, at::_cdist_backward(dense(a.grad), dense(a.x1), dense(a.x2), a.p == kInfinite ? kInfinity : a.p, dense(a.cdist)));
 }
 
-static void compute(const call::Slogdet& a) {
-    const auto [sign, logarithm] = at::slogdet(a.self);
-    write(a.signOut, sign);
-    write(a.logOut, logarithm);
-}
-
 // Each point of both sets has a nearest one in the other.
 static void compute(const call::ChamferDistanceBackward& a) {
     require_indices("idx1", a.idx1, a.xyz2.size(1));

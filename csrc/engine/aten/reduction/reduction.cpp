@@ -53,26 +53,4 @@ static void compute(const call::Aminmax& a) {
     at::amax_out(a.maxOut, a.self, a.dim, a.keepdim);
 }
 
-static void compute(const call::VarMean& a) {
-    const auto [variance, mean] = at::var_mean(a.self, all_if_empty(a.dim), at::Scalar(a.correction), a.keepdim);
-    a.varOut.copy_(variance);
-    a.meanOut.copy_(mean);
-}
-static void compute(const call::StdMeanCorrection& a) {
-    const auto [deviation, mean] = at::std_mean(a.self, all_if_empty(dims_or_all(a.dim)), at::Scalar(a.correction), a.keepdim);
-    a.stdOut.copy_(deviation);
-    a.meanOut.copy_(mean);
-}
-
-static void compute(const call::Cummax& a) {
-    const auto [values, indices] = at::cummax(a.self, a.dim);
-    a.valuesOut.copy_(values);
-    a.indicesOut.copy_(indices);
-}
-static void compute(const call::Cummin& a) {
-    const auto [values, indices] = at::cummin(a.self, a.dim);
-    a.valuesOut.copy_(values);
-    a.indicesOut.copy_(indices);
-}
-
 #include "vocabulary/reduction/reduction_rows.inc"

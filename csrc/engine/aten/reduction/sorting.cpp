@@ -9,11 +9,6 @@
 
 using namespace torch_aclnn::host::aten;
 
-static void compute(const call::Sort& a) {
-    const auto [values, indices] = at::sort(a.self, a.stable, a.dim, a.descending);
-    write(a.valuesOut, values);
-    write(a.indicesOut, indices);
-}
 // The policy chooses how the chip sorts, which no result shows but the order of equal ones.
 
 // One sequence for all, or one for each row of self.

@@ -112,10 +112,6 @@ static void compute(const call::SmoothL1Loss& a) {
     write(a.result, a.beta == 0 ? at::l1_loss(upcast(a.self), upcast(a.target), a.reduction)
                                 : at::smooth_l1_loss(upcast(a.self), upcast(a.target), a.reduction, a.beta));
 }
-static void compute(const call::SmoothL1LossBackward& a) {
-    write(a.gradInput, a.beta == 0 ? l1_backward(upcast(a.gradOut), upcast(a.self), upcast(a.target), a.reduction)
-                                   : at::smooth_l1_loss_backward(upcast(a.gradOut), upcast(a.self), upcast(a.target), a.reduction, a.beta));
-}
 
 static void compute(const call::NLLLoss& a) {
     const auto [loss, total] = at::nll_loss_forward(upcast(a.self), classes(a.target), upcast(a.weight), a.reduction, a.ignoreIndex);

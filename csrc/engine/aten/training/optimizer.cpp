@@ -85,12 +85,6 @@ static double one(const at::Tensor& number) {
 static void write_state(at::TensorList refs, const AdamState& state) {
     for (size_t i = 0; i < state.size(); i++) write(refs[i], state[i]);
 }
-static void compute(const call::ApplyAdam& a) {
-    write_state({a.varRef, a.mRef, a.vRef},
-                after_adam({upcast(a.varRef), upcast(a.mRef), upcast(a.vRef)},
-                           {one(a.beta1Power), one(a.beta2Power), one(a.lr), one(a.beta1), one(a.beta2), one(a.epsilon)}, upcast(a.grad),
-                           a.useNesterov));
-}
 static void compute(const call::ApplyAdamW& a) {
     const at::Tensor gradient = a.maximize ? -upcast(a.grad) : upcast(a.grad);
     const OptTensor largest = a.amsgrad ? upcast(a.maxGradNorm) : std::nullopt;

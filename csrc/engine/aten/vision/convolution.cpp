@@ -186,12 +186,6 @@ static void compute(const call::ConvolutionBackward& a) {
     write(a.gradBias, of_bias);
 }
 
-// One filter for each channel of the output; kernelSize says again what weight's shape says.
-static void compute(const call::ConvDepthwise2d& a) {
-    write(a.out, at::conv2d(operand(a.self, a.cubeMathType), operand(a.weight, a.cubeMathType), upcast(a.bias), a.stride, a.padding,
-                            a.dilation, a.self.size(-3)));
-}
-
 static void compute(const call::ConvTbcBackward& a) {
     const auto [of_input, of_weight, of_bias] =
         at::conv_tbc_backward(operand(a.self, a.cubeMathType).contiguous(), operand(a.input, a.cubeMathType).contiguous(),

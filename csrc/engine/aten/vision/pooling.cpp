@@ -180,20 +180,12 @@ static void compute(const call::MaxPool2dWithIndices& a) {
     write(a.out, maxima);
     write(a.indices, positions);
 }
-static void compute(const call::MaxPool2dWithIndicesBackward& a) {
-    write(a.gradInput, at::max_pool2d_with_indices_backward(upcast(a.gradOutput), upcast(a.self), a.kernelSize, a.stride, a.padding,
-                                                            a.dilation, a.ceilMode, positions_in(a.self, 2, a.indices)));
-}
 
 // Flat positions in the volume.
 static void compute(const call::MaxPool3dWithArgmax& a) {
     const auto [maxima, positions] = at::max_pool3d_with_indices(upcast(a.self), a.kernelSize, a.stride, a.padding, a.dilation, a.ceilMode);
     write(a.out, maxima);
     write(a.indices, positions);
-}
-static void compute(const call::MaxPool3dWithArgmaxBackward& a) {
-    write(a.gradInput, at::max_pool3d_with_indices_backward(upcast(a.gradOutput), upcast(a.self), a.kernelSize, a.stride, a.padding,
-                                                            a.dilation, a.ceilMode, positions_in(a.self, 3, a.indices)));
 }
 
 #include "vocabulary/vision/pooling_rows.inc"

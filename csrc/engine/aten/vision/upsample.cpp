@@ -102,28 +102,6 @@ using GridSize = CountedInts<4, 5, 5>;
 
 #include "vocabulary/vision/upsample_calls.h"
 
-static void compute(const call::UpsampleNearest3dBackward& a) {
-    write(a.gradInput, at::upsample_nearest3d_backward(upcast(a.gradOutput), a.outputSize, a.inputSize, scale(a.scalesD), scale(a.scalesH),
-                                                       scale(a.scalesW)));
-}
-static void compute(const call::UpsampleNearestExact2dBackward& a) {
-    write(a.gradInput,
-          at::_upsample_nearest_exact2d_backward(upcast(a.gradOutput), a.outputSize, a.inputSize, scale(a.scalesH), scale(a.scalesW)));
-}
-static void compute(const call::UpsampleNearestExact3dBackward& a) {
-    write(a.gradInput, at::_upsample_nearest_exact3d_backward(upcast(a.gradOutput), a.outputSize, a.inputSize, scale(a.scalesD),
-                                                              scale(a.scalesH), scale(a.scalesW)));
-}
-
-static void compute(const call::UpsampleTrilinear3dBackward& a) {
-    write(a.gradInput, at::upsample_trilinear3d_backward(upcast(a.gradOut), a.outputSize, a.inputSize, a.alignCorners, scale(a.scalesD),
-                                                         scale(a.scalesH), scale(a.scalesW)));
-}
-static void compute(const call::UpsampleBicubic2dBackward& a) {
-    write(a.gradInput, at::upsample_bicubic2d_backward(upcast(a.gradOutput), a.outputSize, a.inputSize, a.alignCorners, scale(a.scalesH),
-                                                       scale(a.scalesW)));
-}
-
 static void compute(const call::GridSampler2DBackward& a) {
     // The gradient of the grid is always computed.
     const auto [of_input, of_grid] =
