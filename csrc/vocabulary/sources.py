@@ -155,9 +155,10 @@ def _row(record: Record, all_of_struct: dict[str, list[Record]], file: str, line
         own = {parameter.name for parameter in record.parameters}
         values = ", ".join(f".{p.name} = {p.name}" for p, _ in _members(versions) if p.name in own)
         arguments = f"    [[maybe_unused]] const call::{record.struct} a{{{values}}};\n"
+    requires = record.requires or ("check(a)" if with_struct else "")
     statements = [(p.shape, _statement(p)) for p in record.parameters if p.shape]
     checks = [check for shape, check in statements if _is_rank(shape)]
-    checks += [f"    {check.strip()};\n" for check in record.requires.split(";") if check.strip()]
+    checks += [f"    {check.strip()};\n" for check in requires.split(";") if check.strip()]
     checks += [check for shape, check in statements if not _is_rank(shape)]
     kinds = [cpp_kind(parameter.kind) for parameter in record.parameters]
     names = [parameter.name for parameter in record.parameters]

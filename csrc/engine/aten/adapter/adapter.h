@@ -135,6 +135,10 @@ typename Kind::Parameter absent() {
     return none;
 }
 
+// For calls of which a source checks nothing itself.
+template <class Call>
+void check(const Call&) {}
+
 template <class... Kinds>
 struct Arguments {
     static constexpr std::array<size_t, sizeof...(Kinds) + 1> offsets = [] {

@@ -9,8 +9,6 @@
 
 using namespace torch_aclnn::host::aten;
 
-// The policy chooses how the chip sorts, which no result shows but the order of equal ones.
-
 // One sequence for all, or one for each row of self.
 static Expected searched(const at::Tensor& self, const at::Tensor& sequence) {
     const bool fits =
