@@ -107,26 +107,10 @@ static Ctc ctc(const Arguments& a) {
     return {a.logProbs, a.targets, a.inputLengths, a.targetLengths};
 }
 
-static void compute(const call::SmoothL1Loss& a) {
-    // ATen leaves beta 0, which is the L1 loss, to its callers.
-    write(a.result, a.beta == 0 ? at::l1_loss(upcast(a.self), upcast(a.target), a.reduction)
-                                : at::smooth_l1_loss(upcast(a.self), upcast(a.target), a.reduction, a.beta));
-}
-
-static void compute(const call::NLLLoss& a) {
-    const auto [loss, total] = at::nll_loss_forward(upcast(a.self), classes(a.target), upcast(a.weight), a.reduction, a.ignoreIndex);
-    write(a.out, loss);
-    write(a.totalWeight, total);
-}
 static void compute(const call::NLLLossBackward& a) {
     require_classes(a.target, classes_of(a.self), a.ignoreIndex);
     write(a.out, at::nll_loss_backward(upcast(a.gradOutput), dense(a.self), classes(a.target), upcast(a.weight), a.reduction, a.ignoreIndex,
                                        upcast(a.totalWeight)));
-}
-static void compute(const call::NLLLoss2d& a) {
-    const auto [loss, total] = at::nll_loss2d_forward(upcast(a.self), classes(a.target), upcast(a.weight), a.reduction, a.ignoreIndex);
-    write(a.out, loss);
-    write(a.totalWeight, total);
 }
 static void compute(const call::NLLLoss2dBackward& a) {
     require_classes(a.target, classes_of(a.self), a.ignoreIndex);
@@ -176,12 +160,6 @@ static void compute(const call::CtcLossBackward& a) {
     write(a.out, at::_ctc_loss_backward(upcast(a.gradOut), upcast(a.logProbs), a.targets, a.inputLengths, a.targetLengths,
                                         upcast(a.negLogLikelihood), upcast(a.logAlpha.narrow(-1, 0, 2 * ctc(a).longest_target() + 1)),
                                         a.blank, a.zeroInfinity));
-}
-
-static void compute(const call::MultilabelMarginLoss& a) {
-    const auto [loss, is_target] = at::multilabel_margin_loss_forward(upcast(a.self), classes(a.target), a.reduction);
-    write(a.out, loss);
-    write(a.isTarget, is_target);
 }
 
 static void compute(const call::SoftmaxCrossEntropyWithLogits& a) {

@@ -149,18 +149,6 @@ static void check(const call::MaxPool& a) {
         if (dilation != 1) refuse("dilations", "1, as no other is supported", c10::str(a.dilations));
 }
 
-static void compute(const call::AdaptiveMaxPool2d& a) {
-    const auto [maxima, indices] = at::adaptive_max_pool2d(upcast(a.self), a.outputSize);
-    write(a.outputOut, maxima);
-    write(a.indicesOut, indices);
-}
-
-static void compute(const call::AdaptiveMaxPool3d& a) {
-    const auto [maxima, indices] = at::adaptive_max_pool3d(upcast(a.self), a.outputSize);
-    write(a.outputOut, maxima);
-    write(a.indicesOut, indices);
-}
-
 // The form that torch_npu uses on the A2: it calls the mask "indices", and only the backward reads it. How large a plane of it is does not
 // follow from the result alone: see require_mask.
 static void compute(const call::MaxPool2dWithMask& a) {
@@ -172,20 +160,6 @@ static void compute(const call::MaxPool2dWithMaskBackward& a) {
     const at::Tensor positions = MaxPoolMask(a.self, a.gradOutput.sizes(), a.kernelSize, a.stride, a.padding, a.dilation).load(a.indices);
     write(a.gradInput, at::max_pool2d_with_indices_backward(upcast(a.gradOutput), upcast(a.self), a.kernelSize, a.stride, a.padding,
                                                             a.dilation, a.ceilMode, positions));
-}
-
-// Here the indices are ATen's: flat positions in the plane.
-static void compute(const call::MaxPool2dWithIndices& a) {
-    const auto [maxima, positions] = at::max_pool2d_with_indices(upcast(a.self), a.kernelSize, a.stride, a.padding, a.dilation, a.ceilMode);
-    write(a.out, maxima);
-    write(a.indices, positions);
-}
-
-// Flat positions in the volume.
-static void compute(const call::MaxPool3dWithArgmax& a) {
-    const auto [maxima, positions] = at::max_pool3d_with_indices(upcast(a.self), a.kernelSize, a.stride, a.padding, a.dilation, a.ceilMode);
-    write(a.out, maxima);
-    write(a.indices, positions);
 }
 
 #include "vocabulary/vision/pooling_rows.inc"
