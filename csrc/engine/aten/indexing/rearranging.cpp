@@ -2,7 +2,6 @@
 #include <ATen/ATen.h>
 
 #include <algorithm>
-#include <array>
 
 #include "engine/aten/adapter/adapter.h"
 #include "engine/aten/numerics/results.h"

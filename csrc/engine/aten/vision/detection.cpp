@@ -1,7 +1,6 @@
 // Operators of object detection: overlaps of boxes, and convolutions and attention that sample where a tensor says.
 #include <ATen/ATen.h>
 
-#include <algorithm>
 #include <cmath>
 
 #include "engine/aten/adapter/adapter.h"

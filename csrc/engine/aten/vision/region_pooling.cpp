@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "engine/aten/adapter/adapter.h"
 #include "engine/aten/numerics/indices.h"
