@@ -5,7 +5,6 @@
 
 #include <algorithm>
 
-#include "engine/aten/adapter/kinds.h"
 #include "engine/runtime/error/error.h"
 
 namespace torch_aclnn::host::aten {

@@ -14,7 +14,6 @@
 #include <algorithm>
 #include <initializer_list>
 #include <optional>
-#include <string>
 #include <type_traits>
 #include <vector>
 

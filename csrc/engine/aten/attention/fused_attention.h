@@ -6,7 +6,6 @@
 
 #include <ATen/ATen.h>
 
-#include <optional>
 #include <string_view>
 
 #include "engine/aten/numerics/results.h"

@@ -1,5 +1,4 @@
 // The entry points of attention for inference. They share the struct of arguments.
-#include <ATen/ATen.h>
 
 #include <limits>
 

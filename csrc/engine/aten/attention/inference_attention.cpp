@@ -1,14 +1,10 @@
 #include "engine/aten/attention/inference_attention.h"
 
-#include <ATen/ATen.h>
-
 #include <algorithm>
-#include <cmath>
 #include <limits>
 
 #include "engine/aten/attention/attention_arguments.h"
 #include "engine/aten/numerics/indices.h"
-#include "engine/aten/numerics/results.h"
 #include "engine/aten/quantization/packed_integers.h"
 #include "engine/runtime/config/config.h"
 

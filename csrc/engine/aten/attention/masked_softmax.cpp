@@ -3,7 +3,6 @@
 
 #include <cmath>
 
-#include "engine/aten/adapter/adapter.h"
 #include "engine/aten/numerics/arguments.h"
 #include "engine/aten/numerics/results.h"
 #include "vocabulary/attention/masked_softmax_calls.h"

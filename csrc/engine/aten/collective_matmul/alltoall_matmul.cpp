@@ -1,9 +1,6 @@
 // Products of matrices before or behind an exchange of each rank with each other.
-#include <ATen/ATen.h>
 
-#include "engine/aten/adapter/adapter.h"
 #include "engine/aten/collective_matmul/alltoall.h"
-#include "engine/aten/numerics/results.h"
 #include "vocabulary/collective_matmul/alltoall_matmul_calls.h"
 
 using namespace torch_aclnn::host::aten;

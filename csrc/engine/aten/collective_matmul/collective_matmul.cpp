@@ -1,11 +1,7 @@
 // Products of matrices whose operands or results are spread over ranks, as parallel layers have them. What the ranks add is float32, and
 // the sum is rounded once.
-#include <ATen/ATen.h>
 
-#include "engine/aten/adapter/adapter.h"
-#include "engine/aten/adapter/collective.h"
 #include "engine/aten/collective_matmul/collective_matmul.h"
-#include "engine/aten/numerics/results.h"
 #include "vocabulary/collective_matmul/collective_matmul_calls.h"
 
 using namespace torch_aclnn::host::aten;

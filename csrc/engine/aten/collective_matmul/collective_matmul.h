@@ -3,7 +3,6 @@
 
 #include <ATen/ATen.h>
 
-#include <memory>
 #include <optional>
 
 #include "engine/aten/adapter/attributes.h"

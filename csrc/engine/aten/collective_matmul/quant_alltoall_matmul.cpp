@@ -1,12 +1,9 @@
 // Products of matrices of floating point numbers of few bits, which the 950 has, before or behind an exchange of each rank with each other.
-#include <ATen/ATen.h>
 
 #include "engine/aten/adapter/adapter.h"
 #include "engine/aten/collective_matmul/alltoall.h"
 #include "engine/aten/matmul/matmul.h"
-#include "engine/aten/numerics/results.h"
 #include "engine/aten/quantization/low_precision_floats.h"
-#include "engine/aten/quantization/packed_integers.h"
 
 namespace torch_aclnn::host::aten::kind {
 using OptPackable = OptionalKind<const aclTensor*, PackableTensor, read_packable>;

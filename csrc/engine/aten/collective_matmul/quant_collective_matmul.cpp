@@ -1,11 +1,8 @@
 // Products of INT8 matrices, or by weights of INT8, whose operands or results are spread over ranks. Integers are multiplied exactly; what
 // the ranks add is float32.
-#include <ATen/ATen.h>
 
-#include "engine/aten/adapter/adapter.h"
 #include "engine/aten/collective_matmul/collective_matmul.h"
 #include "engine/aten/normalization/rms_norm.h"
-#include "engine/aten/numerics/results.h"
 #include "engine/aten/quantization/packed_integers.h"
 #include "vocabulary/collective_matmul/quant_collective_matmul_calls.h"
 

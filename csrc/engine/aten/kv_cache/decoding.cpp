@@ -1,7 +1,6 @@
 // Between two steps of generation: the tokens that were drawn become the next input, and caches take new rows.
 #include <ATen/ATen.h>
 
-#include "engine/aten/adapter/adapter.h"
 #include "engine/aten/numerics/indices.h"
 #include "engine/aten/numerics/results.h"
 #include "vocabulary/kv_cache/decoding_calls.h"

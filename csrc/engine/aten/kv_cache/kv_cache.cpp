@@ -1,11 +1,10 @@
 // Caches of keys and values in pages: {blocks, positions of a block, ...}, where the slot of a token is block * positions + position.
-#include <ATen/ATen.h>
 
-#include "engine/aten/adapter/adapter.h"
 #include "engine/aten/normalization/rms_norm.h"
 #include "engine/aten/numerics/indices.h"
 #include "engine/aten/numerics/results.h"
 #include "engine/aten/quantization/packed_integers.h"
+#include "vocabulary/kv_cache/kv_cache_calls.h"
 
 using namespace torch_aclnn::host::aten;
 
@@ -152,8 +151,6 @@ at::IntArrayRef feature_dims(at::TensorList parts) {
 }
 
 }  // namespace
-
-#include "vocabulary/kv_cache/kv_cache_calls.h"
 
 static void check(const call::ScatterPaKvCache& a) {
     require_not_given({{"compressLens", a.compressLens}, {"compressSeqOffsets", a.compressSeqOffsets}, {"seqLens", a.seqLens}});

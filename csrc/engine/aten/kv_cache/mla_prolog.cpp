@@ -1,8 +1,6 @@
 // What comes before a multi-head latent attention: the queries of each token, by way of few features, and what the caches of keys get,
 // with and without rope. The engine has no quantised form of it.
-#include <ATen/ATen.h>
 
-#include "engine/aten/adapter/adapter.h"
 #include "engine/aten/kv_cache/cache_rows.h"
 #include "engine/aten/normalization/rms_norm.h"
 #include "engine/aten/numerics/results.h"

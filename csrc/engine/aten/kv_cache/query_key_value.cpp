@@ -1,13 +1,10 @@
 // What makes the queries, keys and values of tokens: parts of one product that are normalised, turned and put into caches, and products
 // with small weights of the tokens' own.
-#include <ATen/ATen.h>
 
 #include <algorithm>
 
-#include "engine/aten/adapter/adapter.h"
 #include "engine/aten/kv_cache/cache_rows.h"
 #include "engine/aten/normalization/rms_norm.h"
-#include "engine/aten/numerics/indices.h"
 #include "engine/aten/numerics/results.h"
 #include "engine/aten/quantization/packed_integers.h"
 #include "vocabulary/kv_cache/query_key_value_calls.h"

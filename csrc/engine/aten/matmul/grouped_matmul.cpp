@@ -3,11 +3,9 @@
 
 #include <algorithm>
 
-#include "engine/aten/adapter/adapter.h"
 #include "engine/aten/adapter/collective.h"
 #include "engine/aten/matmul/matmul.h"
 #include "engine/aten/numerics/results.h"
-#include "engine/aten/quantization/packed_integers.h"
 #include "vocabulary/matmul/grouped_matmul_calls.h"
 
 using namespace torch_aclnn::host::aten;

@@ -3,14 +3,11 @@
 
 #include <algorithm>
 #include <array>
-#include <limits>
 
-#include "engine/aten/adapter/adapter.h"
 #include "engine/aten/matmul/matmul.h"
 #include "engine/aten/numerics/indices.h"
 #include "engine/aten/numerics/matmul_precision.h"
 #include "engine/aten/numerics/results.h"
-#include "engine/aten/quantization/packed_integers.h"
 #include "vocabulary/matmul/linear_algebra_calls.h"
 
 using namespace torch_aclnn::host::aten;

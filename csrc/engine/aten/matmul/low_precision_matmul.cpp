@@ -5,7 +5,6 @@
 #include "engine/aten/matmul/matmul.h"
 #include "engine/aten/numerics/results.h"
 #include "engine/aten/quantization/low_precision_floats.h"
-#include "engine/aten/quantization/packed_integers.h"
 
 using namespace torch_aclnn::host::aten;
 

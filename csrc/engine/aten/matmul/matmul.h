@@ -3,7 +3,6 @@
 
 #include <ATen/core/Tensor.h>
 
-#include <initializer_list>
 #include <optional>
 #include <vector>
 

@@ -8,7 +8,6 @@
 #include "engine/aten/matmul/matmul.h"
 #include "engine/aten/numerics/matmul_precision.h"
 #include "engine/aten/numerics/results.h"
-#include "engine/aten/quantization/packed_integers.h"
 #include "engine/opapi/fallback_codes.h"
 #include "engine/runtime/memory/host_view.h"
 

@@ -3,11 +3,9 @@
 
 #include <algorithm>
 
-#include "engine/aten/adapter/adapter.h"
 #include "engine/aten/matmul/matmul.h"
 #include "engine/aten/numerics/results.h"
 #include "engine/aten/quantization/low_precision_floats.h"
-#include "engine/aten/quantization/packed_integers.h"
 #include "vocabulary/matmul/weight_quant_matmul_calls.h"
 
 using namespace torch_aclnn::host::aten;

@@ -6,11 +6,11 @@
 #include <cstring>
 #include <vector>
 
-#include "engine/aten/adapter/adapter.h"
 #include "engine/aten/moe/expert_parallel.h"
 #include "engine/aten/numerics/results.h"
 #include "engine/aten/quantization/packed_integers.h"
 #include "engine/runtime/memory/host_view.h"
+#include "vocabulary/moe/attention_ffn_exchange_calls.h"
 
 using namespace torch_aclnn::host::aten;
 
@@ -97,8 +97,6 @@ const char* const kFfnNames[] = {"ffnTokenInfoTableShape", "ffnTokenDataShape"};
 const char* const kAttentionNames[] = {"tokenInfoTableShape", "tokenDataShape"};
 
 }  // namespace
-
-#include "vocabulary/moe/attention_ffn_exchange_calls.h"
 
 static void check(const call::AttentionToFFN& a) {
     require_ranks("worldSize", a.worldSize, *a.group);

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <limits>
-#include <numeric>
 #include <vector>
 
 #include "engine/aten/adapter/adapter.h"

@@ -1,7 +1,5 @@
 // Rows of experts on their way back to the ranks of their tokens, and the tokens' sums (npu_moe_distribute_combine).
-#include <ATen/ATen.h>
 
-#include "engine/aten/adapter/adapter.h"
 #include "engine/aten/moe/expert_parallel.h"
 #include "engine/aten/normalization/rms_norm.h"
 #include "engine/aten/numerics/results.h"

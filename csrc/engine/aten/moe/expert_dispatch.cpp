@@ -3,11 +3,9 @@
 
 #include <algorithm>
 
-#include "engine/aten/adapter/adapter.h"
 #include "engine/aten/moe/expert_parallel.h"
 #include "engine/aten/numerics/results.h"
 #include "engine/aten/quantization/packed_integers.h"
-
 #include "vocabulary/moe/expert_dispatch_calls.h"
 
 using namespace torch_aclnn::host::aten;

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "engine/aten/adapter/adapter.h"
 #include "engine/aten/numerics/results.h"
 #include "vocabulary/moe/expert_finalize_calls.h"
 

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <limits>
 
-#include "engine/aten/adapter/adapter.h"
 #include "engine/aten/numerics/results.h"
 #include "vocabulary/moe/expert_gating_calls.h"
 

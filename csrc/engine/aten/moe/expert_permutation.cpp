@@ -4,9 +4,7 @@
 #include <ATen/ATen.h>
 
 #include <algorithm>
-#include <limits>
 
-#include "engine/aten/adapter/adapter.h"
 #include "engine/aten/moe/expert_permutation.h"
 #include "engine/aten/numerics/indices.h"
 #include "engine/aten/numerics/results.h"

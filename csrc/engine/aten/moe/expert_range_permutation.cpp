@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
-#include "engine/aten/adapter/adapter.h"
 #include "engine/aten/moe/expert_permutation.h"
 #include "engine/aten/numerics/results.h"
+#include "vocabulary/moe/expert_range_permutation_calls.h"
 
 using namespace torch_aclnn::host::aten;
 
@@ -33,8 +33,6 @@ at::Tensor rows_of_range(const at::Tensor& rows, const at::Tensor& places, const
 }
 
 }  // namespace
-
-#include "vocabulary/moe/expert_range_permutation_calls.h"
 
 static void compute(const call::MoeTokenPermuteWithEp& a) {
     const at::Tensor order = at::argsort(a.indices.flatten(), /*stable=*/true, 0, false);

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <limits>
 
-#include "engine/aten/adapter/adapter.h"
 #include "engine/aten/moe/expert_permutation.h"
 #include "engine/aten/numerics/results.h"
 #include "engine/aten/quantization/packed_integers.h"

@@ -1,9 +1,6 @@
 // Numbers rounded as quantisation would, and the mask of those that it does not clip, which the gradient passes.
 #include <ATen/ATen.h>
 
-#include <limits>
-
-#include "engine/aten/adapter/adapter.h"
 #include "engine/aten/numerics/results.h"
 #include "vocabulary/quantization/fake_quantization_calls.h"
 

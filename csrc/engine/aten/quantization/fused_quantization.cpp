@@ -1,7 +1,5 @@
 // Quantisation fused with the step before it, and from integers back.
-#include <ATen/ATen.h>
 
-#include "engine/aten/adapter/adapter.h"
 #include "engine/aten/normalization/rms_norm.h"
 #include "engine/aten/numerics/indices.h"
 #include "engine/aten/numerics/results.h"

@@ -1,14 +1,11 @@
 // Quantisation to floating point numbers of few bits, where blocks of values have a power of two as their scale (MX): the OCP's algorithm,
 // which divides by 2^(floor(log2(largest)) - emax). The scales of two blocks lie side by side, in a last dimension of 2.
-#include <ATen/ATen.h>
 
 #include "engine/aten/adapter/adapter.h"
 #include "engine/aten/matmul/matmul.h"
 #include "engine/aten/normalization/rms_norm.h"
-#include "engine/aten/numerics/results.h"
 #include "engine/aten/pointwise/gated.h"
 #include "engine/aten/quantization/low_precision_floats.h"
-#include "engine/aten/quantization/packed_integers.h"
 
 using namespace torch_aclnn::host::aten;
 

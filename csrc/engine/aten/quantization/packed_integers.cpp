@@ -6,8 +6,6 @@
 #include <limits>
 #include <memory>
 
-#include "engine/aten/adapter/attributes.h"
-#include "engine/aten/adapter/relations.h"
 #include "engine/aten/numerics/results.h"
 #include "engine/aten/quantization/low_precision_floats.h"
 #include "engine/opapi/checks.h"

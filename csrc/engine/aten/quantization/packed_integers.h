@@ -5,11 +5,9 @@
 
 #include <ATen/core/Tensor.h>
 
-#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "engine/aten/adapter/attributes.h"

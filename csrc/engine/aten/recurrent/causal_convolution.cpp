@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "engine/aten/adapter/adapter.h"
 #include "engine/aten/numerics/indices.h"
 #include "engine/aten/numerics/results.h"
 #include "vocabulary/recurrent/causal_convolution_calls.h"

@@ -2,7 +2,6 @@
 // rule). Tokens of several sequences lie below each other.
 #include <ATen/ATen.h>
 
-#include "engine/aten/adapter/adapter.h"
 #include "engine/aten/numerics/indices.h"
 #include "engine/aten/numerics/results.h"
 #include "vocabulary/recurrent/gated_delta_rule_calls.h"

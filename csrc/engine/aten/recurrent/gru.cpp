@@ -1,7 +1,5 @@
 // GRU.
-#include <ATen/ATen.h>
 
-#include "engine/aten/adapter/adapter.h"
 #include "engine/aten/recurrent/gru_steps.h"
 #include "vocabulary/recurrent/gru_calls.h"
 

@@ -1,7 +1,5 @@
 // LSTM, and its cell.
-#include <ATen/ATen.h>
 
-#include "engine/aten/adapter/adapter.h"
 #include "engine/aten/recurrent/lstm_steps.h"
 #include "vocabulary/recurrent/lstm_calls.h"
 

@@ -1,6 +1,5 @@
 #include "engine/aten/sparse_attention/multiple_sequences.h"
 
-#include <algorithm>
 #include <limits>
 
 #include "engine/aten/numerics/indices.h"
