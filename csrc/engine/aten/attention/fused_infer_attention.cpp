@@ -4,7 +4,6 @@
 
 #include "engine/aten/attention/attention_arguments.h"
 #include "engine/aten/attention/inference_attention.h"
-#include "vocabulary/attention/fused_infer_attention_calls.h"
 
 using namespace torch_aclnn::host::aten;
 
@@ -12,20 +11,13 @@ namespace {
 
 using call::FusedInferAttentionScore;
 
-InferenceAttention with_lengths(const FusedInferAttentionScore& a, const std::optional<std::vector<int64_t>>& of_query,
-                                const std::optional<std::vector<int64_t>>& of_key) {
-    return {a.query,         a.key,         a.value,        a.pseShift,    a.attenMask,
-            of_query,        of_key,        a.blockTable,   a.queryRope,   a.keyRope,
-            a.learnableSink, a.quantScale2, a.quantOffset2, a.numHeads,    a.numKeyValueHeads,
-            a.scaleValue,    a.preTokens,   a.nextTokens,   a.inputLayout, a.sparseMode};
-}
 InferenceAttention inference(const FusedInferAttentionScore& a) {
-    return with_lengths(a, a.actualSeqLengths, a.actualSeqLengthsKv);
+    return {a, a.actualSeqLengths, a.actualSeqLengthsKv};
 }
 // One position of each sequence, against all its keys; the lengths are those of the keys.
 InferenceAttention incremental(const FusedInferAttentionScore& a) {
     static const std::optional<std::vector<int64_t>> none;
-    InferenceAttention one = with_lengths(a, none, a.actualSeqLengths);
+    InferenceAttention one{a, none, a.actualSeqLengths};
     one.before = one.after = std::numeric_limits<int32_t>::max();
     one.key_lengths_name = "actualSeqLengths";
     return one;
@@ -52,8 +44,7 @@ void check(const FusedInferAttentionScore& a, const InferenceAttention& attentio
                        {"dequantScaleQuery", a.dequantScaleQuery},
                        {"qStartIdx", a.qStartIdx},
                        {"kvStartIdx", a.kvStartIdx}});
-    if (a.actualSharedPrefixLen && !a.actualSharedPrefixLen->empty())
-        refuse("actualSharedPrefixLen", "null: the engine has none", c10::str(at::IntArrayRef(*a.actualSharedPrefixLen)));
+    require_not_given("actualSharedPrefixLen", a.actualSharedPrefixLen);
     require_inference_attention(attention);
 }
 

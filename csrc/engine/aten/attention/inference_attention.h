@@ -9,21 +9,20 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/aten/adapter/expected.h"
+#include "vocabulary/attention/fused_infer_attention_calls.h"
 
 namespace torch_aclnn::host::aten {
 
 struct InferenceAttention {
-    const at::Tensor& query;
-    at::TensorList keys, values;  // one tensor, or one for each sequence
-    const OptTensor &shift, &mask;
+    const call::FusedInferAttentionScore& a;
     const std::optional<std::vector<int64_t>>&query_lengths, &key_lengths;
-    const OptTensor &pages, &query_rope, &key_rope, &sink, &quant_scale, &quant_offset;
-    int64_t heads, key_heads;
-    double scale;
-    int64_t before, after;
-    std::string_view layout;
-    int64_t sparse_mode;
+    const at::Tensor& query = a.query;
+    at::TensorList keys = a.key, values = a.value;  // one tensor, or one for each sequence
+    const OptTensor &shift = a.pseShift, &mask = a.attenMask, &pages = a.blockTable, &query_rope = a.queryRope, &key_rope = a.keyRope;
+    const OptTensor &sink = a.learnableSink, &quant_scale = a.quantScale2, &quant_offset = a.quantOffset2;
+    int64_t heads = a.numHeads, key_heads = a.numKeyValueHeads, before = a.preTokens, after = a.nextTokens, sparse_mode = a.sparseMode;
+    double scale = a.scaleValue;
+    std::string_view layout = a.inputLayout;
     const char* key_lengths_name = "actualSeqLengthsKv";  // as the entry point calls them
 
     // The layouts of the query and of the result; the layout of the result, if it differs, follows an underscore.

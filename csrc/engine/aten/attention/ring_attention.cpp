@@ -8,11 +8,7 @@ using namespace torch_aclnn::host::aten;
 
 namespace {
 
-// The maximum of each row's scores and the sum of their exponentials, eight times each.
-struct RowStatistics {
-    const at::Tensor &max, &sum;
-};
-constexpr int64_t kCopies = 8;
+constexpr int64_t kCopies = 8;  // of the maximum of each row's scores and of the sum of their exponentials
 
 // One row for each of batch, head and position (SBH), or of token and head (TND).
 Expected statistics_of(const at::Tensor& attention, std::string_view layout, const at::Tensor& max) {
@@ -28,22 +24,6 @@ at::Tensor by_row(const at::Tensor& statistics, std::string_view layout) {
     return (layout == "TND" ? rows : rows.permute({2, 0, 1})).unsqueeze(-1);
 }
 
-void update(const at::Tensor& before, const RowStatistics& of_before, const at::Tensor& part, const RowStatistics& of_part,
-            std::string_view layout, at::Tensor& attention, at::Tensor& max, at::Tensor& sum) {
-    const at::Tensor largest = at::maximum(of_before.max, of_part.max);
-    const at::Tensor weight_before = of_before.sum * at::exp(of_before.max - largest);
-    const at::Tensor weight_part = of_part.sum * at::exp(of_part.max - largest);
-    const at::Tensor whole = weight_before + weight_part;
-    const auto weighted = [&](const at::Tensor& values, const at::Tensor& weight) {
-        const at::Tensor shares = by_row(weight / whole, layout);
-        const at::Tensor features = layout == "TND" ? upcast(values) : upcast(values).unflatten(2, {shares.size(2), -1});
-        return features * shares;
-    };
-    write(attention, weighted(before, weight_before) + weighted(part, weight_part));
-    write(max, largest);
-    write(sum, whole);
-}
-
 }  // namespace
 
 static void check(const call::RingAttentionUpdate& a) {
@@ -53,8 +33,17 @@ static void check(const call::RingAttentionUpdate& a) {
         refuse("inputSoftmaxLayout", "that of inputLayout: the engine has no other", std::string(a.inputSoftmaxLayout));
 }
 static void compute(const call::RingAttentionUpdate& a) {
-    update(a.prevAttnOut, {a.prevSoftmaxMax, a.prevSoftmaxSum}, a.curAttnOut, {a.curSoftmaxMax, a.curSoftmaxSum}, a.inputLayout, a.attnOut,
-           a.softmaxMax, a.softmaxSum);
+    const at::Tensor largest = at::maximum(a.prevSoftmaxMax, a.curSoftmaxMax);
+    const at::Tensor before = a.prevSoftmaxSum * at::exp(a.prevSoftmaxMax - largest);
+    const at::Tensor part = a.curSoftmaxSum * at::exp(a.curSoftmaxMax - largest), whole = before + part;
+    const auto weighted = [&](const at::Tensor& values, const at::Tensor& weight) {
+        const at::Tensor shares = by_row(weight / whole, a.inputLayout);
+        const at::Tensor features = a.inputLayout == "TND" ? upcast(values) : upcast(values).unflatten(2, {shares.size(2), -1});
+        return features * shares;
+    };
+    write(a.attnOut, weighted(a.prevAttnOut, before) + weighted(a.curAttnOut, part));
+    write(a.softmaxMax, largest);
+    write(a.softmaxSum, whole);
 }
 
 #include "vocabulary/attention/ring_attention_rows.inc"

@@ -1,7 +1,7 @@
 // Caches of keys and values in pages: {blocks, positions of a block, ...}, where the slot of a token is block * positions + position.
 
+#include "engine/aten/kv_cache/cache_rows.h"
 #include "engine/aten/normalization/rms_norm.h"
-#include "engine/aten/numerics/indices.h"
 #include "engine/aten/numerics/results.h"
 #include "engine/aten/quantization/packed_integers.h"
 #include "vocabulary/kv_cache/kv_cache_calls.h"
@@ -13,18 +13,6 @@ namespace {
 // The cache as {blocks, positions, ...}. As NZ it is {blocks, features / c, positions, c}, with c features together.
 at::Tensor by_position(const at::Tensor& cache, std::string_view mode) {
     return mode == "PA_NZ" ? cache.transpose(1, 2) : cache;
-}
-
-// Writes a row for each token. Tokens with a negative slot have none.
-void store(const char* name, const at::Tensor& cache, const at::Tensor& slots, const at::Tensor& rows) {
-    const at::Tensor flat = slots.to(at::kLong).flatten(), kept = at::nonzero(flat.ge(0)).squeeze(1), used = flat.index_select(0, kept);
-    const int64_t positions = cache.size(1), end = cache.size(0) * positions;
-    require_indices(name, used, end);
-    std::vector<int64_t> sizes = cache.sizes().slice(1).vec();
-    sizes[0] = used.numel();
-    at::Tensor place = cache;
-    place.index_put_({used.floor_divide(positions), used.remainder(positions)},
-                     rows.index_select(0, kept).reshape(sizes).to(cache.scalar_type()));
 }
 
 void require_cache(const char* name, const at::Tensor& cache, const char* rows_name, const at::Tensor& rows, std::string_view mode) {
@@ -49,10 +37,8 @@ void load(const at::Tensor& cache, const at::Tensor& tables, const at::Tensor& l
         const at::Tensor table = tables.select(0, i).to(at::kLong), inside = columns.lt(table.size(0));
         const at::Tensor ids = table.index_select(0, columns.clamp_max(table.size(0) - 1));
         const at::Tensor named = at::nonzero(inside.logical_and(ids.ge(0)).logical_and(ids.lt(blocks))).squeeze(1);
-        std::vector<int64_t> sizes = out.sizes().vec();
-        sizes[0] = named.numel();
         const at::Tensor rows = from.index({ids.index_select(0, named), numbers.remainder(positions).index_select(0, named)});
-        to.narrow(0, first, count).index_put_({named}, rows.reshape(sizes));
+        to.narrow(0, first, count).index_put_({named}, rows.reshape(with_rows(out, named.numel()).sizes));
         first += count;
     }
 }
@@ -77,10 +63,10 @@ void store_latent(const at::Tensor& cache, std::string_view mode, const at::Tens
         if (given(offset)) numbers = numbers + to_double(*offset);
         numbers = at::round(numbers).clamp(-128, 127);
     }
-    if (mode == "Norm") return store("index", cache.flatten(1, 2), slots, numbers);  // {batch, 1, positions, features}
+    if (mode == "Norm") return put_rows("index", cache.flatten(1, 2), slots, numbers);  // {batch, 1, positions, features}
     const int64_t together = given(scale) ? 32 : 16;
-    if (mode != "PA_NZ" && mode != "PA_BLK_NZ") return store("index", cache, slots, numbers);
-    store("index", cache.view({cache.size(0), -1, cache.size(1), together}).transpose(1, 2), slots, numbers);
+    if (mode != "PA_NZ" && mode != "PA_BLK_NZ") return put_rows("index", cache, slots, numbers);
+    put_rows("index", cache.view({cache.size(0), -1, cache.size(1), together}).transpose(1, 2), slots, numbers);
 }
 
 // The slot of each token. In modes with BLK the index names the first slot of each block of a sequence.
@@ -121,23 +107,6 @@ at::Tensor rotated(const at::Tensor& x, const at::Tensor& cos, const at::Tensor&
     return halves * upcast(cos) + at::cat({-parts[1], parts[0]}, -1) * upcast(sin);
 }
 
-struct LatentScales {
-    const OptTensor &rope, &latent, &rope_offset, &latent_offset;
-};
-
-void cache_latent(const at::Tensor& kv, const at::Tensor& gamma, const at::Tensor& cos, const at::Tensor& sin, const at::Tensor& index,
-                  const at::Tensor& k_cache, const at::Tensor& ckv_cache, const LatentScales& by, double epsilon, std::string_view mode,
-                  const OptTensor& k_rope, const OptTensor& c_kv) {
-    const at::Tensor x = upcast(kv);
-    const at::Tensor normal = rms_normal(x.narrow(3, 0, gamma.size(0)), gamma, epsilon).normal * upcast(gamma);
-    const at::Tensor turned = rotated(x.narrow(3, gamma.size(0), k_cache.size(3)), cos, sin);
-    const at::Tensor slots = latent_slots(index, mode, kv.size(0), kv.size(2), mode == "Norm" ? k_cache.size(2) : k_cache.size(1));
-    store_latent(k_cache, mode, slots, turned.flatten(0, 2), by.rope, by.rope_offset);
-    store_latent(ckv_cache, mode, slots, normal.flatten(0, 2), by.latent, by.latent_offset);
-    write(k_rope, turned);
-    write(c_kv, normal);
-}
-
 // Parts have the shape of the first one's logarithms, and features behind.
 std::vector<Expected> parts(at::TensorList lse, at::IntArrayRef features) {
     if (lse.empty()) refuse("lse", "at least one tensor", "none");
@@ -158,8 +127,8 @@ static void check(const call::ScatterPaKvCache& a) {
     require_cache("valueCacheRef", a.valueCacheRef, "value", a.value, a.cacheMode);
 }
 static void compute(const call::ScatterPaKvCache& a) {
-    store("slotMapping", by_position(a.keyCacheRef, a.cacheMode), a.slotMapping, a.key);
-    store("slotMapping", by_position(a.valueCacheRef, a.cacheMode), a.slotMapping, a.value);
+    put_rows("slotMapping", by_position(a.keyCacheRef, a.cacheMode), a.slotMapping, a.key);
+    put_rows("slotMapping", by_position(a.valueCacheRef, a.cacheMode), a.slotMapping, a.value);
 }
 static void compute(const call::GatherPaKvCache& a) {
     const at::Tensor lengths = a.isSeqLensCumsum ? at::diff(a.seqLens.flatten()) : a.seqLens.flatten();
@@ -174,8 +143,16 @@ static void check(const call::KvRmsNormRopeCache& a) {
     require_even({"kCacheRef", a.kCacheRef}, 3);
 }
 static void compute(const call::KvRmsNormRopeCache& a) {
-    cache_latent(a.kv, a.gamma, a.cos, a.sin, a.index, a.kCacheRef, a.ckvCacheRef, {a.kRopeScale, a.cKvScale, a.kRopeOffset, a.cKvOffset},
-                 a.epsilon, a.cacheMode, a.isOutputKv ? a.kRopeOut : std::nullopt, a.isOutputKv ? a.cKvOut : std::nullopt);
+    const at::Tensor x = upcast(a.kv), &cache = a.kCacheRef;
+    const int64_t latent = a.gamma.size(0), positions = cache.size(a.cacheMode == "Norm" ? 2 : 1);
+    const at::Tensor normal = rms_normal(x.narrow(3, 0, latent), a.gamma, a.epsilon).normal * upcast(a.gamma);
+    const at::Tensor turned = rotated(x.narrow(3, latent, cache.size(3)), a.cos, a.sin);
+    const at::Tensor slots = latent_slots(a.index, a.cacheMode, x.size(0), x.size(2), positions);
+    store_latent(cache, a.cacheMode, slots, turned.flatten(0, 2), a.kRopeScale, a.kRopeOffset);
+    store_latent(a.ckvCacheRef, a.cacheMode, slots, normal.flatten(0, 2), a.cKvScale, a.cKvOffset);
+    if (!a.isOutputKv) return;
+    write(a.kRopeOut, turned);
+    write(a.cKvOut, normal);
 }
 
 // In each row of a batch, or in those that the first column of indices names: from the index along the axis on.

@@ -18,13 +18,12 @@ at::Tensor turned_pairs(const at::Tensor& x, const at::Tensor& cos, const at::Te
 }
 
 struct Prolog {
-    const at::Tensor& x;
-    const PackableTensor &down, &up, &of_cache;
-    const at::Tensor &up_key, &gamma, &cache_gamma, &sin, &cos;
-    const OptTensor& slots;
-    double epsilon, cache_epsilon;
-    std::string_view mode;
+    const call::MlaPrologV2WeightNz& a;
     double query_scale = 1, key_scale = 1;
+    const at::Tensor &x = a.tokenX, &up_key = a.weightUk, &gamma = a.rmsnormGammaCq, &cache_gamma = a.rmsnormGammaCkv;
+    const at::Tensor &sin = a.ropeSin, &cos = a.ropeCos;
+    const OptTensor& slots = a.cacheIndex;
+    std::string_view mode = a.cacheMode;
 
     int64_t heads() const { return up_key.size(0); }
     int64_t latent() const { return up_key.size(2); }
@@ -59,15 +58,16 @@ struct Prolog {
              const OptTensor& norm) const {
         const auto weight = [](const PackableTensor& tensor) { return upcast(tensor.values()); };
         const at::Tensor tokens = upcast(x).flatten(0, -2), s = upcast(sin).flatten(0, -2), c = upcast(cos).flatten(0, -2);
-        const at::Tensor few = rms_normal(at::matmul(tokens, weight(down)), gamma, epsilon).normal * upcast(gamma) * query_scale;
-        const at::Tensor wide = at::matmul(few, weight(up)).unflatten(1, at::IntArrayRef{heads(), up_key.size(1) + rope()});
+        const RmsNormal normal = rms_normal(at::matmul(tokens, weight(a.weightDq)), gamma, a.rmsnormEpsilonCq);
+        const at::Tensor few = normal.normal * upcast(gamma) * query_scale;
+        const at::Tensor wide = at::matmul(few, weight(a.weightUqQr)).unflatten(1, at::IntArrayRef{heads(), up_key.size(1) + rope()});
         const at::Tensor plain = wide.narrow(2, 0, up_key.size(1)), rest = wide.narrow(2, up_key.size(1), rope());
         const auto give = [](const at::Tensor& out, const at::Tensor& result) { out.copy_(result.reshape(out.sizes())); };
         give(query, at::matmul(plain.transpose(0, 1), upcast(up_key)).transpose(0, 1));
         give(query_rope, turned_pairs(rest, c.unsqueeze(1), s.unsqueeze(1)));
         if (norm) give(*norm, few);
-        const at::Tensor keys = at::matmul(tokens, weight(of_cache)), low = keys.narrow(1, 0, latent());
-        store(kv_cache, rms_normal(low, cache_gamma, cache_epsilon).normal * upcast(cache_gamma) * key_scale);
+        const at::Tensor keys = at::matmul(tokens, weight(a.weightDkvKr)), low = keys.narrow(1, 0, latent());
+        store(kv_cache, rms_normal(low, cache_gamma, a.rmsnormEpsilonCkv).normal * upcast(cache_gamma) * key_scale);
         store(kr_cache, turned_pairs(keys.narrow(1, latent(), rope()), c, s));
     }
 };
@@ -75,10 +75,6 @@ struct Prolog {
 }  // namespace
 
 // Nothing is written to the scales of what is not quantised.
-static Prolog prolog(const call::MlaPrologV2WeightNz& a, double query_scale = 1, double key_scale = 1) {
-    return {a.tokenX,  a.weightDq,   a.weightUqQr,       a.weightDkvKr,       a.weightUk,  a.rmsnormGammaCq, a.rmsnormGammaCkv, a.ropeSin,
-            a.ropeCos, a.cacheIndex, a.rmsnormEpsilonCq, a.rmsnormEpsilonCkv, a.cacheMode, query_scale,      key_scale};
-}
 static void check(const call::MlaPrologV2WeightNz& a) {
     require_not_given({{"dequantScaleX", a.dequantScaleX},
                        {"dequantScaleWDq", a.dequantScaleWDq},
@@ -89,7 +85,7 @@ static void check(const call::MlaPrologV2WeightNz& a) {
                        {"smoothScalesCq", a.smoothScalesCq},
                        {"actualSeqLen", a.actualSeqLen},
                        {"kNopeClipAlpha", a.kNopeClipAlpha}});
-    prolog(a).require();
+    Prolog{a}.require();
 }
 
 #include "vocabulary/kv_cache/mla_prolog_rows.inc"

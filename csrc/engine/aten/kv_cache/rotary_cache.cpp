@@ -12,15 +12,17 @@ namespace {
 // A row of the table has the cosines of half of the rotated features, and their sines. A token has one position, or one for each section of
 // the features: sections one after the other, or taking turns.
 struct RotaryTable {
-    const at::Tensor &positions, &table;
-    at::IntArrayRef sections;
-    bool in_turns;
+    const call::RopeWithSinCosCache& a;
+    const at::Tensor &positions = a.positions, &table = a.cosSinCache;
+    at::IntArrayRef sections = a.mropeSection;
+    bool in_turns = a.cacheMode == 1;
+    int64_t head_size = a.headSize;
 
     int64_t tokens() const { return size_of(positions, -1); }
     int64_t features() const { return table.size(1); }
     bool in_sections() const { return positions.dim() == 2; }
 
-    void require(int64_t head_size) const {
+    void require() const {
         if (table.dim() != 2 || features() % 2 != 0 || features() > head_size)
             refuse("cosSinCache", c10::str("2 dimensions, the last one even and at most ", head_size), shape_text(table.sizes()));
         if (positions.dim() != 1 && !in_sections()) refuse("positions", "1 or 2 dimensions", shape_text(positions.sizes()));
@@ -52,35 +54,29 @@ struct RotaryTable {
     }
 
     // Heads one after the other in each row; features behind those of the table stay as they are.
-    Expected heads(const char* name, const at::Tensor& x, int64_t head_size) const {
+    Expected heads(const char* name, const at::Tensor& x) const {
         if (x.dim() != 2 || x.size(0) != tokens() || x.size(1) % head_size != 0)
             refuse(name, c10::str("{", tokens(), ", heads of ", head_size, "}"), shape_text(x.sizes()));
         return like(x);
     }
-    void rotate(at::Tensor& out, const at::Tensor& x, int64_t head_size, bool by_halves, const at::Tensor& cos,
-                const at::Tensor& sin) const {
+    void rotate(at::Tensor& out, const at::Tensor& x, const at::Tensor& cos, const at::Tensor& sin) const {
         const at::Tensor result = upcast(x).reshape({tokens(), -1, head_size}).clone();
         const at::Tensor turned = result.narrow(-1, 0, features());
-        const at::Tensor pairs = by_halves ? turned.unflatten(-1, {2, -1}) : turned.unflatten(-1, {-1, 2}).transpose(-1, -2);
-        const at::Tensor a = pairs.select(-2, 0).clone(), b = pairs.select(-2, 1).clone();
-        pairs.select(-2, 0).copy_(a * cos - b * sin);
-        pairs.select(-2, 1).copy_(b * cos + a * sin);
+        const at::Tensor pairs = a.isNeoxStyle ? turned.unflatten(-1, {2, -1}) : turned.unflatten(-1, {-1, 2}).transpose(-1, -2);
+        const at::Tensor first = pairs.select(-2, 0).clone(), second = pairs.select(-2, 1).clone();
+        pairs.select(-2, 0).copy_(first * cos - second * sin);
+        pairs.select(-2, 1).copy_(second * cos + first * sin);
         write(out, result.reshape(x.sizes()));
     }
-    void rotate(const at::Tensor& query, const at::Tensor& key, int64_t head_size, bool by_halves, at::Tensor& query_out,
-                at::Tensor& key_out) const {
+    void run() const {
         require_indices("positions", positions, table.size(0));
         if (tokens() == 0) return;
         const at::Tensor cos = angles(0), sin = angles(1);
-        rotate(query_out, query, head_size, by_halves, cos, sin);
-        rotate(key_out, key, head_size, by_halves, cos, sin);
+        rotate(a.queryOut, a.queryIn, cos, sin);
+        rotate(a.keyOut, a.keyIn, cos, sin);
     }
 };
 
 }  // namespace
-
-static RotaryTable rotary_table(const call::RopeWithSinCosCache& a) {
-    return {a.positions, a.cosSinCache, a.mropeSection, a.cacheMode == 1};
-}
 
 #include "vocabulary/kv_cache/rotary_cache_rows.inc"

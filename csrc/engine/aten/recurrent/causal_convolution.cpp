@@ -29,10 +29,11 @@ at::Tensor masked_positions(const at::Tensor& x, const OptTensor& mask) {
 // What a cache of positions has of each sequence: its rows are those of the cache's lines that the indices name. With blocks, a sequence
 // has a line for each block of positions, of which each ends with the positions before the next block.
 struct CachedConvolution {
-    const at::Tensor &weight, &states;
-    const OptTensor &starts, &lines, &accepted, &computed, &first_block, &last_block, &initial;
-    int64_t skipped_line, block_size;
-    bool resets_start, adds_input;
+    const call::FusedCausalConv1d& a;
+    const at::Tensor &weight = a.weight, &states = a.convStatesRef;
+    const OptTensor &starts = a.queryStartLoc, &lines = a.cacheIndices, &accepted = a.numAcceptedTokens, &computed = a.numComputedTokens;
+    const OptTensor &first_block = a.blockIdxFirstScheduledToken, &last_block = a.blockIdxLastScheduledToken, &initial = a.initialStateIdx;
+    int64_t block_size = a.blockSize;
 
     int64_t of(const OptTensor& values, int64_t i) const { return values->select(0, i).item<int64_t>(); }
     int64_t line(int64_t sequence, const OptTensor& block) const {
@@ -44,7 +45,7 @@ struct CachedConvolution {
     void check(int64_t tokens) const {
         if (starts) require_range("queryStartLoc", *starts, 0, tokens + 1);
         if (starts) require_range("queryStartLoc", at::diff(*starts), 0, tokens + 1);
-        if (lines) require_range("cacheIndices", lines->masked_fill(lines->eq(skipped_line), 0), 0, states.size(0));
+        if (lines) require_range("cacheIndices", lines->masked_fill(lines->eq(a.padSlotId), 0), 0, states.size(0));
         if (!last_block) return;
         for (const OptTensor* block : {&first_block, &last_block, &initial}) require_range("cacheIndices", **block, 0, lines->size(1));
         require_range("blockIdxFirstScheduledToken", *last_block - *first_block, 0, lines->size(1));
@@ -54,7 +55,7 @@ struct CachedConvolution {
     at::Tensor of_sequence(int64_t i, const at::Tensor& x) const {
         const int64_t before = weight.size(0) - 1, kept = states.size(1), length = x.size(0);
         const int64_t read = line(i, initial), written = line(i, last_block);
-        if (lines && read == skipped_line) return at::zeros_like(x);
+        if (lines && read == a.padSlotId) return at::zeros_like(x);
         int64_t offset = accepted ? of(accepted, i) - 1 : kept - before;
         if (computed && of(computed, i) == 0) offset = 0;
         if (accepted) require_range("numAcceptedTokens", accepted->select(0, i), 1, kept - before + 2);
@@ -66,8 +67,8 @@ struct CachedConvolution {
         const at::Tensor padded = all.narrow(0, offset, before + length);
         if (last_block) fill_blocks(i, padded, length);
         at::Tensor y = convolved(upcast(padded), upcast(weight));
-        if (resets_start) y.narrow(0, 0, std::clamp<int64_t>(before - of(computed, i), 0, length)).zero_();
-        return adds_input ? y + upcast(x) : y;
+        if (a.convMode == 1) y.narrow(0, 0, std::clamp<int64_t>(before - of(computed, i), 0, length)).zero_();
+        return a.residualConnection == 1 ? y + upcast(x) : y;
     }
     // The lines of the blocks that are full.
     void fill_blocks(int64_t i, const at::Tensor& padded, int64_t length) const {
@@ -95,18 +96,19 @@ struct CachedConvolution {
     }
 };
 
-void require_cached(const char* name, const at::Tensor& x, const at::Tensor& weight, const at::Tensor& states, const CachedConvolution& a) {
+void require_cached(const char* name, const at::Tensor& x, const CachedConvolution& of) {
+    const at::Tensor &weight = of.weight, &states = of.states;
     if (x.dim() != 2 && x.dim() != 3) refuse(name, "2 or 3 dimensions", shape_text(x.sizes()));
     if (weight.dim() != 2 || weight.size(0) == 0 || weight.size(1) != x.size(-1))
         refuse("weight", c10::str("2 dimensions, the second of ", x.size(-1)), shape_text(weight.sizes()));
     if (states.dim() != 3 || states.size(1) < weight.size(0) - 1 || states.size(2) != x.size(-1))
         refuse("convStatesRef", c10::str("3 dimensions, with room for ", weight.size(0) - 1, " positions of ", x.size(-1)),
                shape_text(states.sizes()));
-    if (x.dim() == 2 && !a.starts) refuse_null("queryStartLoc", "where x has 2 dimensions");
-    const bool blocks = a.lines && a.lines->dim() == 2;
-    if (blocks && !(a.first_block && a.last_block && a.initial)) refuse("cacheIndices", "1 dimension without blocks", "2");
-    if (!blocks && (a.first_block || a.last_block || a.initial)) refuse("cacheIndices", "2 dimensions, as there are blocks", "others");
-    if ((blocks || a.resets_start) && !a.computed) refuse_null("numComputedTokens", "with blocks, or convMode 1");
+    if (x.dim() == 2 && !of.starts) refuse_null("queryStartLoc", "where x has 2 dimensions");
+    const bool blocks = of.lines && of.lines->dim() == 2;
+    if (blocks && !(of.first_block && of.last_block && of.initial)) refuse("cacheIndices", "1 dimension without blocks", "2");
+    if (!blocks && (of.first_block || of.last_block || of.initial)) refuse("cacheIndices", "2 dimensions, as there are blocks", "others");
+    if ((blocks || of.a.convMode == 1) && !of.computed) refuse_null("numComputedTokens", "with blocks, or convMode 1");
 }
 
 // One for each sequence.
@@ -123,28 +125,13 @@ static void compute(const call::MaskedCausalConv1dBackward& a) {
     for (int64_t k = 0; k <= before; k++) a.gradWeight[k].copy_((grad * padded.narrow(0, k, grad.size(0))).sum(at::IntArrayRef({0, 1})));
 }
 
-static CachedConvolution cached_convolution(const call::FusedCausalConv1d& a) {
-    return {a.weight,
-            a.convStatesRef,
-            a.queryStartLoc,
-            a.cacheIndices,
-            a.numAcceptedTokens,
-            a.numComputedTokens,
-            a.blockIdxFirstScheduledToken,
-            a.blockIdxLastScheduledToken,
-            a.initialStateIdx,
-            a.padSlotId,
-            a.blockSize,
-            a.convMode == 1,
-            a.residualConnection == 1};
-}
 static void check(const call::FusedCausalConv1d& a) {
     const bool in_place = a.xRef.defined();
-    require_cached(in_place ? "xRef" : "x", in_place ? a.xRef : a.x, a.weight, a.convStatesRef, cached_convolution(a));
+    require_cached(in_place ? "xRef" : "x", in_place ? a.xRef : a.x, {a});
 }
 static void compute(const call::FusedCausalConv1d& a) {
     const bool in_place = a.xRef.defined();
-    cached_convolution(a).run(in_place ? a.xRef : a.x, in_place ? a.xRef : a.y);
+    CachedConvolution{a}.run(in_place ? a.xRef : a.x, in_place ? a.xRef : a.y);
 }
 
 #include "vocabulary/recurrent/causal_convolution_rows.inc"

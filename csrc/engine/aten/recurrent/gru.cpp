@@ -28,10 +28,7 @@ static void compute(const call::GRU& a) {
 
 static void compute(const call::GRUBackward& a) {
     const RecurrentNetwork network(a.params, a.hasBiases, a.numLayers, a.bidirectional, a.batchFirst, a.batchSizes);
-    const at::Tensor sequence = network.sequence(a.input);
-    const at::Tensor active = network.active(sequence.size(0), sequence.size(1));
-    std::vector<at::Tensor> outputs;
-    for (const at::Tensor& states : a.h) outputs.push_back(upcast(states) * active);
+    const at::Tensor sequence = network.sequence(a.input), active = network.active(sequence.size(0), sequence.size(1));
     const auto run_backward = [&](int64_t index, const at::Tensor& of_layer, const at::Tensor& grad) {
         const Weights w = network.weights(index);
         const bool reverse = network.is_reverse(index);
@@ -44,9 +41,7 @@ static void compute(const call::GRUBackward& a) {
         a.dhPrev[index].copy_(of_h);
         return at::matmul(of.input, w.input);
     };
-    write(a.dx, network.as_given(network.backward(sequence, outputs, network.sequence(a.dy), run_backward)));
+    write(a.dx, network.as_given(network.backward(sequence, a.h, active, network.sequence(a.dy), run_backward)));
 }
-
-#undef SHAPES
 
 #include "vocabulary/recurrent/gru_rows.inc"

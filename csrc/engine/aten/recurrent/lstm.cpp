@@ -34,8 +34,6 @@ Expected biases_of(const at::Tensor& cell) {
 
 }  // namespace
 
-#define SHAPES RecurrentShapes(input, params, 4, numLayers, bidirectional, batchFirst, batchSizes)
-
 static void check(const call::LSTM& a) {
     require_weights("params", a.params, a.hasBiases, a.numLayers, a.bidirectional);
     require_no_dropout(a.dropout, a.numLayers, a.train);
@@ -77,8 +75,6 @@ static void compute(const call::LstmBackward& a) {
     const int64_t steps = sequence.size(0), batch = sequence.size(1);
     const at::Tensor active = network.active(steps, batch);
     const at::Tensor of_hy = or_zeros(a.dhy, a.dhPrev), of_cy = or_zeros(a.dcy, a.dcPrev);
-    std::vector<at::Tensor> outputs;
-    for (const at::Tensor& states : a.h) outputs.push_back(upcast(states) * active);
     const int64_t features = a.dhPrev.size(2) * (a.bidirectional ? 2 : 1);
     const at::Tensor of_output = a.dy ? network.sequence(*a.dy) : at::zeros({steps, batch, features}, sequence.options());
     const auto run_backward = [&](int64_t index, const at::Tensor& of_layer, const at::Tensor& grad) {
@@ -95,7 +91,7 @@ static void compute(const call::LstmBackward& a) {
         a.dcPrev[index].copy_(of_c);
         return at::matmul(gates, w.input);
     };
-    write(a.dx, network.as_given(network.backward(sequence, outputs, of_output, run_backward)));
+    write(a.dx, network.as_given(network.backward(sequence, a.h, active, of_output, run_backward)));
 }
 
 // One step, of which the two products are given; storage keeps the gates.
@@ -116,7 +112,5 @@ static void compute(const call::ThnnFusedLstmCellBackward& a) {
     write(a.gradCx, g.c_before);
     if (a.hasBias) write(a.gradBias, g.gates.sum(0));
 }
-
-#undef SHAPES
 
 #include "vocabulary/recurrent/lstm_rows.inc"

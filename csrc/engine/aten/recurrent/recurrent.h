@@ -58,11 +58,12 @@ class RecurrentNetwork {
         return sequence;
     }
 
-    // `outputs` are those of each direction; `run` gives the gradient of a direction's input.
+    // `states` are those of each direction; `run` gives the gradient of a direction's input.
     template <class Run>
-    at::Tensor backward(const at::Tensor& sequence, const std::vector<at::Tensor>& outputs, at::Tensor grad, Run run) const {
+    at::Tensor backward(const at::Tensor& sequence, at::TensorList states, const at::Tensor& active, at::Tensor grad, Run run) const {
+        const auto output = [&](int64_t index) { return upcast(states.at(index)) * active; };
         for (int64_t layer = layers_; layer-- > 0;) {
-            const at::Tensor input = layer == 0 ? sequence : joined(layer - 1, [&](int64_t index) { return outputs.at(index); });
+            const at::Tensor input = layer == 0 ? sequence : joined(layer - 1, output);
             const std::vector<at::Tensor> grads = grad.chunk(directions_, 2);
             grad = at::zeros_like(input);
             for (int64_t d = 0; d < directions_; d++) grad += run(layer * directions_ + d, input, grads.at(d));
@@ -149,15 +150,12 @@ inline void require_no_dropout(double probability, int64_t layers, bool train) {
 }
 
 // A list of values that the backward needs, one for each layer and direction. Only calls for training have it.
-struct TrainingList {
-    const char* name;
-    const std::optional<std::vector<at::Tensor>>& places;
-};
+using TrainingList = std::pair<const char*, const std::optional<std::vector<at::Tensor>>&>;
 inline void require_training_lists(bool train, int64_t layers, bool bidirectional, std::initializer_list<TrainingList> lists) {
     if (!train) return;
-    for (const TrainingList& list : lists) {
-        if (!list.places) refuse_null(list.name, "a list, as train is set");
-        require_as_many({{list.name, *list.places}}, {"numLayers and bidirectional together", layers * (bidirectional ? 2 : 1)});
+    for (const auto& [name, places] : lists) {
+        require_given(name, places, "a list, as train is set");
+        require_as_many({{name, *places}}, {"numLayers and bidirectional together", layers * (bidirectional ? 2 : 1)});
     }
 }
 

@@ -8,16 +8,15 @@ using namespace torch_aclnn::host::aten;
 
 namespace {
 
-using OptLengths = std::optional<std::vector<int64_t>>;
-
 // Sequences of a batch as {heads, positions, features} each (BNSD), or below each other (TND); the lengths are each sequence's own.
+template <class Arguments>
 struct BlockSparseAttention {
-    const at::Tensor &query, &key, &value, &mask;
-    at::IntArrayRef block;
-    const OptLengths &query_lengths, &key_lengths;
-    std::string_view layout;
-    int64_t key_heads;
-    double scale;
+    const Arguments& a;
+    const at::Tensor &query = a.query, &key = a.key, &value = a.value, &mask = a.blockSparseMask;
+    at::IntArrayRef block = a.blockShape;
+    const OptLengths &query_lengths = a.actualSeqLengths, &key_lengths = a.actualSeqLengthsKv;
+    std::string_view layout = a.qInputLayout;
+    int64_t key_heads = a.numKeyValueHeads;
 
     bool packed() const { return layout == "TND"; }
     int64_t sequences() const { return packed() ? static_cast<int64_t>(query_lengths->size()) : query.size(0); }
@@ -40,10 +39,10 @@ struct BlockSparseAttention {
         }
         if (!fits) refuse(name, "lengths of the sequences", c10::str(at::IntArrayRef(*lengths)));
     }
-    void require(std::string_view key_layout, const OptTensor& mask_of_scores, const OptTensor& pages) const {
-        require_not_given("attenMask", mask_of_scores);
+    void require(const OptTensor& pages) const {
+        require_not_given("attenMask", a.attenMask);
         require_not_given("blockTable", pages);
-        if (key_layout != layout) refuse("kvInputLayout", std::string(layout), std::string(key_layout));
+        if (a.kvInputLayout != layout) refuse("kvInputLayout", std::string(layout), std::string(a.kvInputLayout));
         const int64_t rank = packed() ? 3 : 4;
         if (query.dim() != rank) refuse("query", c10::str("the dimensions ", layout), shape_text(query.sizes()));
         const int64_t heads = query.size(1);
@@ -81,7 +80,7 @@ struct BlockSparseAttention {
             const at::Tensor allowed =
                 blocks.repeat_interleave(block[0], 1).narrow(1, 0, rows).repeat_interleave(block[1], 2).narrow(2, 0, columns);
             if (rows > 0 && columns > 0)
-                use(AllowedAttention(of_query(query), of_key(key), of_key(value), allowed, scale), of_query, of_key);
+                use(AllowedAttention(of_query(query), of_key(key), of_key(value), allowed, a.scaleValue), of_query, of_key);
             query_first += packed() ? rows : 0;
             key_first += packed() ? columns : 0;
         }
@@ -91,17 +90,8 @@ struct BlockSparseAttention {
 }  // namespace
 
 template <class Arguments>
-static BlockSparseAttention block_sparse(const Arguments& a) {
-    return {a.query,
-            a.key,
-            a.value,
-            a.blockSparseMask,
-            a.blockShape,
-            a.actualSeqLengths,
-            a.actualSeqLengthsKv,
-            a.qInputLayout,
-            a.numKeyValueHeads,
-            a.scaleValue};
+static BlockSparseAttention<Arguments> block_sparse(const Arguments& a) {
+    return {a};
 }
 
 static void compute(const call::BlockSparseAttention& a) {

@@ -9,8 +9,6 @@ using namespace torch_aclnn::host::aten;
 
 namespace {
 
-constexpr double kUnseenScore = -std::numeric_limits<double>::infinity();
-
 template <class Arguments>
 TokenSequences loss_sequences(const Arguments& a) {
     return {a.layout,        a.layout,       lengths_tensor(a.actualSeqQlen), lengths_tensor(a.actualSeqKlen), std::nullopt,
@@ -41,7 +39,7 @@ static void compute(const call::DenseLightningIndexerSoftmaxLse& a) {
     a.softmaxSumOut.zero_();
     s.for_each(a.queryIndex, a.keyIndex, [&](const TokenSpan& q, const TokenSpan& k) {
         const at::Tensor scores = IndexScores(s.of_query(a.queryIndex, q), s.of_key(a.keyIndex, k), s.of_query(a.weights, q)).values();
-        const at::Tensor values = scores.masked_fill(seen(q.length, k.length).logical_not(), kUnseenScore), max = values.amax(2, true);
+        const at::Tensor values = scores.masked_fill(seen(q.length, k.length).logical_not(), -kInfinity), max = values.amax(2, true);
         s.by_head(a.softmaxMaxOut, q).copy_(max.squeeze(2));
         s.by_head(a.softmaxSumOut, q).copy_(at::exp(values - max).nan_to_num(0).sum(2));
     });
@@ -63,7 +61,7 @@ static void compute(const call::DenseLightningIndexerGradKLLoss& a) {
         if (a.sparseIndices.defined())
             allowed = allowed.logical_and(chosen_columns("sparseIndices", s.of_query(a.sparseIndices, q), 1, k.length).select(0, 0));
         const IndexScores scores(s.of_query(a.queryIndex, q), s.of_key(a.keyIndex, k), s.of_query(a.weights, q));
-        const at::Tensor values = scores.values().select(0, 0).masked_fill(allowed.logical_not(), kUnseenScore);
+        const at::Tensor values = scores.values().select(0, 0).masked_fill(allowed.logical_not(), -kInfinity);
         const at::Tensor target = attended(a, s, q, k, allowed),
                          logarithms = at::log_softmax(values, 1).masked_fill(allowed.logical_not(), 0);
         a.loss.add_((at::xlogy(target, target) - target * logarithms).sum());

@@ -2,7 +2,6 @@
 #include "engine/aten/sparse_attention/lightning_indexer.h"
 
 #include <algorithm>
-#include <limits>
 
 #include "engine/aten/numerics/indices.h"
 #include "vocabulary/sparse_attention/lightning_indexer_calls.h"
@@ -11,13 +10,11 @@ using namespace torch_aclnn::host::aten;
 
 namespace {
 
-constexpr double kUnseen = -std::numeric_limits<double>::infinity();
-
 // Writes the places of the largest scores of each row, and the scores. Behind those that there are, the places are -1.
 void choose(const at::Tensor& scores, const at::Tensor& places, const OptTensor& values) {
     const int64_t count = std::min(places.size(2), scores.size(2));
     const auto [sorted, order] = at::sort(scores, true, 2, true);
-    const at::Tensor best = sorted.narrow(2, 0, count), from = order.narrow(2, 0, count).masked_fill(best.eq(kUnseen), -1);
+    const at::Tensor best = sorted.narrow(2, 0, count), from = order.narrow(2, 0, count).masked_fill(best.eq(-kInfinity), -1);
     places.narrow(2, 0, count).copy_(from.transpose(0, 1));
     if (values) values->narrow(2, 0, count).copy_(best.transpose(0, 1));
 }
@@ -25,10 +22,10 @@ void choose(const at::Tensor& scores, const at::Tensor& places, const OptTensor&
 void index(const TokenSequences& s, const at::Tensor& query, const at::Tensor& key, const at::Tensor& weights, int64_t mode,
            const at::Tensor& places, const OptTensor& values) {
     places.fill_(-1);
-    if (values) values->fill_(kUnseen);
+    if (values) values->fill_(-kInfinity);
     s.for_each(query, key, [&](const TokenSpan& q, const TokenSpan& k) {
         at::Tensor scores = IndexScores(s.of_query(query, q), s.of_key(key, k), s.of_query(weights, q)).values();
-        if (mode == 3) scores = scores.masked_fill(seen(q.length, k.length).logical_not(), kUnseen);
+        if (mode == 3) scores = scores.masked_fill(seen(q.length, k.length).logical_not(), -kInfinity);
         choose(scores, s.of_query(places, q), values ? OptTensor(s.of_query(*values, q)) : std::nullopt);
     });
 }

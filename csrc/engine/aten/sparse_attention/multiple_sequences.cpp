@@ -1,7 +1,5 @@
 #include "engine/aten/sparse_attention/multiple_sequences.h"
 
-#include <limits>
-
 #include "engine/aten/numerics/indices.h"
 
 namespace torch_aclnn::host::aten {
@@ -119,13 +117,12 @@ AllowedAttention::AllowedAttention(const at::Tensor& query, const at::Tensor& ke
       value(heads_first(value, query.size(1))),
       key_heads(key.size(1)),
       scale(scale) {
-    constexpr double kNever = -std::numeric_limits<double>::infinity();
     const at::Tensor whole =
         allowed.dim() == 3 && allowed.size(0) > 1 ? allowed.repeat_interleave(query.size(1) / allowed.size(0), 0) : allowed;
-    const at::Tensor scores = (at::matmul(this->query, this->key.transpose(1, 2)) * scale).masked_fill(whole.logical_not(), kNever);
+    const at::Tensor scores = (at::matmul(this->query, this->key.transpose(1, 2)) * scale).masked_fill(whole.logical_not(), -kInfinity);
     maximum = scores.amax(2, true);
     if (sink) maximum = at::maximum(maximum, upcast(*sink).view({-1, 1, 1}));
-    const at::Tensor from = maximum.masked_fill(maximum.eq(kNever), 0), powers = at::exp(scores - from);
+    const at::Tensor from = maximum.masked_fill(maximum.eq(-kInfinity), 0), powers = at::exp(scores - from);
     sum = powers.sum(2, true);
     if (sink) sum = sum + at::exp(upcast(*sink).view({-1, 1, 1}) - from);
     probabilities = powers / sum.masked_fill(sum.eq(0), 1);  // a row that sees nothing has none

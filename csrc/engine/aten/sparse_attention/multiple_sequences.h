@@ -38,7 +38,8 @@ struct TokenSequences {
 };
 
 // Lengths that come as an array; none are given by an empty one.
-inline OptTensor lengths_tensor(const std::optional<std::vector<int64_t>>& lengths) {
+using OptLengths = std::optional<std::vector<int64_t>>;
+inline OptTensor lengths_tensor(const OptLengths& lengths) {
     return lengths && !lengths->empty() ? std::optional(at::tensor(*lengths, at::kLong)) : std::nullopt;
 }
 

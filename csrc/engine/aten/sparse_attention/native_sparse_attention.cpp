@@ -8,8 +8,6 @@ using namespace torch_aclnn::host::aten;
 
 namespace {
 
-using OptLengths = std::optional<std::vector<int64_t>>;
-
 // Calls `use` with the first position of each sequence, its length, and the number of its first block.
 void for_each_end(at::IntArrayRef ends, const Blocks& blocks, const std::function<void(int64_t, int64_t, int64_t)>& use) {
     int64_t first = 0, block = 0;
@@ -20,11 +18,8 @@ void for_each_end(at::IntArrayRef ends, const Blocks& blocks, const std::functio
     }
 }
 int64_t all_blocks(at::IntArrayRef ends, const Blocks& blocks) {
-    int64_t count = 0, first = 0;
-    for (const int64_t end : ends) {
-        count += blocks.count(end - first);
-        first = end;
-    }
+    int64_t count = 0;
+    for_each_end(ends, blocks, [&](int64_t, int64_t length, int64_t) { count += blocks.count(length); });
     return count;
 }
 

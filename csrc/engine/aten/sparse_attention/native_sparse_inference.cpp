@@ -6,8 +6,6 @@ using namespace torch_aclnn::host::aten;
 
 namespace {
 
-using OptLengths = std::optional<std::vector<int64_t>>;
-
 // Tensors of inference, as {batch, positions, heads, features} and {blocks, positions, heads, features}. The layout TND has one query for
 // each sequence: the engine has no lengths of them.
 struct InferredTokens {
