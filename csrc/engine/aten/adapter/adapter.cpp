@@ -279,18 +279,16 @@ std::unique_ptr<aclOpExecutor> executor_of(const Adapter& adapter, const void* c
 }
 
 // Only the addresses are others than when the call was checked. What ATen throws is that of phase 1, which is called then.
-std::unique_ptr<aclOpExecutor> make_again(const Adapter& adapter, const KeptArguments& kept, bool has_input_as_output) {
-    const std::vector<const void*> arguments = kept.addresses();
-    auto values = std::make_shared<Values>(adapter);
-    values->read(arguments.data());
-    values->has_input_as_output = has_input_as_output;
-    return executor_of(adapter, arguments.data(), std::move(values));
-}
-
 std::unique_ptr<Recipe> recipe_of(const Adapter& adapter, const void* const* arguments, bool has_input_as_output) {
     auto recipe = std::make_unique<Recipe>();
     for (size_t i = 0; i < adapter.count; ++i) recipe->arguments.add(adapter.kinds[i]->keep(arguments[i]));
-    recipe->make = [&adapter, has_input_as_output](const KeptArguments& kept) { return make_again(adapter, kept, has_input_as_output); };
+    recipe->make = [&adapter, has_input_as_output](const KeptArguments& kept) {
+        const std::vector<const void*> addresses = kept.addresses();
+        auto values = std::make_shared<Values>(adapter);
+        values->read(addresses.data());
+        values->has_input_as_output = has_input_as_output;
+        return executor_of(adapter, addresses.data(), std::move(values));
+    };
     return recipe;
 }
 

@@ -78,11 +78,7 @@ template <class Statement = Expected>
 struct OrEmpty {
     Statement wanted;
 };
-inline OrEmpty<> or_empty(const Expected& wanted) {
-    return {wanted};
-}
-template <class Statement>
-    requires(!std::is_convertible_v<Statement, Expected>)
+template <class Statement = Expected>
 OrEmpty<Statement> or_empty(const Statement& wanted) {
     return {wanted};
 }
@@ -92,11 +88,7 @@ struct IfWanted {
     bool wanted;
     Statement expected;
 };
-inline IfWanted<> if_wanted(bool wanted, const Expected& expected) {
-    return {wanted, expected};
-}
-template <class Statement>
-    requires(!std::is_convertible_v<Statement, Expected>)
+template <class Statement = Expected>
 IfWanted<Statement> if_wanted(bool wanted, const Statement& expected) {
     return {wanted, expected};
 }

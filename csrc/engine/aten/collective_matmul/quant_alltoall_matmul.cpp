@@ -82,7 +82,6 @@ OptTensor placeholder_of(const OptPackable& tensor) {
 }
 
 // The experts' product and the one beside it, whose factors are quantised in the same way.
-constexpr std::pair<int64_t, int64_t> kAnyMode{0, 7};
 struct FewBitExperts {
     const call::AlltoAllvQuantGroupedMatMul& a;
 
@@ -104,7 +103,7 @@ struct FewBitExperts {
         if (mode == kPowersOfTwo) require_mx_groups(a.groupSize);
         experts().require();
         require_shared({placeholder_of(a.mmX), placeholder_of(a.mmWeight), a.mmY, false});
-        const auto [least, most] = has_shared() ? std::pair{mode, mode} : kAnyMode;
+        const int64_t least = has_shared() ? mode : 0, most = has_shared() ? mode : 7;
         require_between("mmXQuantMode", a.mmXQuantMode, least, most);
         require_between("mmWeightQuantMode", a.mmWeightQuantMode, least, most);
         if (has_shared()) shared().require();
@@ -129,9 +128,8 @@ struct FewBitExperts {
 static void compute(const call::AlltoAllQuantMatmul& a) {
     const at::Tensor all = features_of_ranks(a.group, a.x1);
     const DynamicallyQuantised rows = quantise_to(all, static_cast<aclDataType>(a.x1QuantDtype));
-    at::Tensor product = at::matmul(rows.numbers, exchanged(a.x2.values(), a.transposeX2)) * rows.scale.unsqueeze(1);
-    product = product * to_double(a.x2Scale);
-    write(a.output, given(a.bias) ? product + to_double(*a.bias) : product);
+    const at::Tensor product = at::matmul(rows.numbers, exchanged(a.x2.values(), a.transposeX2)) * rows.scale.unsqueeze(1);
+    write(a.output, plus(product * to_double(a.x2Scale), a.bias));
     write(a.alltoAllOut, given(a.alltoAllOut) ? all : at::Tensor());
 }
 // The ranks exchange the scales of rows, too, where rows have some.

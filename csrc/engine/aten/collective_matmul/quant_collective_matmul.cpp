@@ -17,17 +17,13 @@ struct ProductScales {
 at::Tensor scaled_product(const at::Tensor& x1, const at::Tensor& x2, const OptTensor& bias, const ProductScales& by) {
     const bool early = given(bias) && at::isIntegralType(bias->scalar_type(), false);
     at::Tensor result = at::matmul(to_double(x1), to_double(x2));
-    if (early) result = result + to_double(*bias);
+    if (early) result = plus(result, bias);
     if (given(by.of_columns)) result = result * scale_values(*by.of_columns).flatten();
-    if (given(by.of_rows)) {
-        at::DimVector rows(result.sizes());
-        rows.back() = 1;
-        result = result * to_double(*by.of_rows).reshape(rows);
-    }
-    return given(bias) && !early ? result + to_double(*bias) : result;
+    if (given(by.of_rows)) result = result * to_double(*by.of_rows).reshape(with_size(result.sizes(), -1, 1).sizes);
+    return early ? result : plus(result, bias);
 }
 at::Tensor with_x3(const at::Tensor& result, const OptTensor& x3) {
-    return (given(x3) ? result + to_double(*x3) : result).to(at::kFloat);
+    return plus(result, x3).to(at::kFloat);
 }
 
 int64_t rows_of(const at::Tensor& x1) {
@@ -61,8 +57,7 @@ at::Tensor weighted_product(const Arguments& a) {
     };
     const at::Tensor numbers = to_double(a.x2);
     const at::Tensor weight = (given(a.antiquantOffset) ? numbers + of_each(*a.antiquantOffset) : numbers) * of_each(a.antiquantScale);
-    const at::Tensor result = at::matmul(to_double(a.x1), weight);
-    return given(a.bias) ? result + to_double(*a.bias) : result;
+    return plus(at::matmul(to_double(a.x1), weight), a.bias);
 }
 template <class Arguments>
 void prepare_weight_sum(const Arguments& a, const at::Tensor& output) {

@@ -58,11 +58,7 @@ Elements loaded(const char* name, const at::Tensor& out, const at::Tensor& cache
 void store_latent(const at::Tensor& cache, std::string_view mode, const at::Tensor& slots, const at::Tensor& rows, const OptTensor& scale,
                   const OptTensor& offset) {
     at::Tensor numbers = rows;
-    if (given(scale)) {
-        numbers = to_double(rows) * to_double(*scale);
-        if (given(offset)) numbers = numbers + to_double(*offset);
-        numbers = at::round(numbers).clamp(-128, 127);
-    }
+    if (given(scale)) numbers = at::round(scaled(to_double(rows), *scale, offset, false)).clamp(-128, 127);
     if (mode == "Norm") return put_rows("index", cache.flatten(1, 2), slots, numbers);  // {batch, 1, positions, features}
     const int64_t together = given(scale) ? 32 : 16;
     if (mode != "PA_NZ" && mode != "PA_BLK_NZ") return put_rows("index", cache, slots, numbers);

@@ -53,8 +53,7 @@ struct HeadParts {
 // Numbers of each head, or for each feature of all.
 at::Tensor scaled_into_cache(const at::Tensor& x, const OptTensor& scale, const OptTensor& offset) {
     if (!given(scale)) return x;
-    const at::Tensor numbers = to_double(x) / to_double(*scale);
-    return eight_bits(given(offset) ? numbers + to_double(*offset) : numbers);
+    return eight_bits(scaled(to_double(x), *scale, offset, true));
 }
 
 Expected heads_of(const at::Tensor& x, int64_t part, const at::Tensor& cache) {
@@ -113,8 +112,7 @@ static void compute(const call::DequantRopeQuantKvcache& a) {
     if (a.kvOutput) write(a.kOut, key);
     if (a.kvOutput) write(a.vOut, value);
     const auto quantised = [](const at::Tensor& rows, const at::Tensor& scale, const OptTensor& offset) {
-        const at::Tensor numbers = to_double(rows) * to_double(scale);
-        return eight_bits(offset ? numbers + to_double(*offset) : numbers);
+        return eight_bits(scaled(to_double(rows), scale, offset, false));
     };
     put_sequences(a.kCacheRef, a.indices, quantised(key, a.scaleK, a.offsetK), a.x.size(0), a.cacheMode == "page");
     put_sequences(a.vCacheRef, a.indices, quantised(value, a.scaleV, a.offsetV), a.x.size(0), a.cacheMode == "page");

@@ -82,9 +82,9 @@ struct FeedForward {
         const at::Tensor numbers = scale_values(*values);
         return has_experts() ? numbers.select(0, expert) : numbers;
     }
-    at::Tensor matrix(const PackableTensor& weight, const OptTensor& by, const OptTensor& plus, int64_t expert) const {
+    at::Tensor matrix(const PackableTensor& weight, const OptTensor& by, const OptTensor& offset, int64_t expert) const {
         at::Tensor numbers = to_double(has_experts() ? weight.values().select(0, expert) : weight.values());
-        if (given(plus)) numbers = numbers + of_expert(plus, expert);
+        if (given(offset)) numbers = numbers + of_expert(offset, expert);
         return given(by) ? numbers * of_expert(by, expert) : numbers;
     }
     at::Tensor layer(const at::Tensor& rows, const at::Tensor& weight, const OptTensor& bias, const OptTensor& by, int64_t expert) const {
@@ -130,32 +130,27 @@ struct QuantisingProduct {
         require_expected("weightScale", a.weightScale, columns);
         if (given(a.bias)) require_expected("bias", *a.bias, columns);
     }
-    bool scale_has_all() const { return !at::isFloatingType(a.weightScale.scalar_type()); }
-
     at::Tensor run(at::IntArrayRef groups) const {
-        at::Tensor rows = to_double(a.x);
-        if (given(a.smoothScale)) rows = rows * to_double(*a.smoothScale);
+        at::Tensor rows = times(to_double(a.x), a.smoothScale);
         const at::Tensor scale = (given(a.xScale) ? to_double(*a.xScale) : quantise_rows(rows, 127).scale).reshape({-1, 1});
         rows = at::where(scale == 0, at::zeros_like(rows), at::round(rows / scale)).clamp(-128, 127);
         const at::Tensor matrices = exchanged(to_double(a.quantizedWeight.values()), a.transposeWeight);
-        if (matrices.dim() == 2) return scaled(rows, scale, matrices, given(a.bias) ? OptTensor(*a.bias) : OptTensor(), a.weightScale);
+        if (matrices.dim() == 2) return scaled_back(rows, scale, matrices, a.bias, a.weightScale);
         at::Tensor result = at::zeros({a.x.size(0), matrices.size(2)}, at::kDouble);
         for (const Range& group : groups_of(groups, 0, a.x.size(0), matrices.size(0))) {
             const auto cut = [&](const at::Tensor& of) { return of.size(0) == 1 ? of : of.narrow(0, group.first, group.size); };
-            const OptTensor plus = given(a.bias) ? OptTensor(a.bias->select(0, group.weight)) : OptTensor();
+            const OptTensor bias = given(a.bias) ? OptTensor(a.bias->select(0, group.weight)) : OptTensor();
             result.narrow(0, group.first, group.size)
-                .copy_(scaled(rows.narrow(0, group.first, group.size), cut(scale), matrices.select(0, group.weight), plus,
-                              a.weightScale.select(0, group.weight)));
+                .copy_(scaled_back(rows.narrow(0, group.first, group.size), cut(scale), matrices.select(0, group.weight), bias,
+                                   a.weightScale.select(0, group.weight)));
         }
         return result;
     }
     // A scale of bits has that of the rows in it already.
-    at::Tensor scaled(const at::Tensor& rows, const at::Tensor& scale, const at::Tensor& matrix, const OptTensor& plus,
-                      const at::Tensor& columns) const {
-        at::Tensor result = at::matmul(rows, matrix);
-        if (plus) result = result + to_double(*plus);
-        result = result * scale_values(columns);
-        return scale_has_all() ? result : result * scale;
+    static at::Tensor scaled_back(const at::Tensor& rows, const at::Tensor& scale, const at::Tensor& matrix, const OptTensor& bias,
+                                  const at::Tensor& columns) {
+        const at::Tensor result = plus(at::matmul(rows, matrix), bias) * scale_values(columns);
+        return at::isFloatingType(columns.scalar_type()) ? result * scale : result;
     }
 };
 
@@ -166,8 +161,7 @@ void require_equal_batches(const PackableTensor& x1, const PackableTensor& x2, b
         refuse("x2", c10::str("as many matrices as x1, ", at::IntArrayRef(left)), shape_text(at::IntArrayRef(right)));
 }
 at::Tensor biased_product(const PackableTensor& x1, const PackableTensor& x2, bool turn1, bool turn2, const OptTensor& bias) {
-    const at::Tensor product = at::matmul(exchanged(to_double(x1.values()), turn1), exchanged(to_double(x2.values()), turn2));
-    return given(bias) ? product + to_double(*bias) : product;
+    return plus(at::matmul(exchanged(to_double(x1.values()), turn1), exchanged(to_double(x2.values()), turn2)), bias);
 }
 
 }  // namespace

@@ -101,8 +101,6 @@ void require_of_columns(const char* name, const OptList& list, const Packables& 
     }
 }
 
-// A number for each row of an x, of which those of a group are taken.
-
 void check(const Grouped& a, int64_t type, size_t outputs) {
     for (const auto& [name, list] : {NamedList{"offset", a.offset},
                                      {"activationInput", a.activationInput},
@@ -139,16 +137,12 @@ std::vector<Expected> results_of(const Grouped& a, int64_t type, int64_t groups,
     std::vector<Expected> expected;
     if (a.splitItem >= 2) {
         int64_t rows = 0;
-        for (const PackableTensor& tensor : x) {
+        for (const PackableTensor& tensor : x)
             if (__builtin_add_overflow(rows, tensor.sizes()[0], &rows))
                 refuse("x", "fewer than 2^63 rows", std::to_string(x.size()) + " tensors");
-        }
         expected.push_back(type == kColumns && groups > 0 ? shape({groups, rows, columns(0)}) : shape({rows, columns(0)}));
     } else if (x.size() > 1 || groups == 0 || type == kNoGroups) {
-        for (size_t i = 0; i < x.size(); i++) {
-            const std::vector<int64_t> sizes = x[i].sizes();
-            expected.push_back(with_size(sizes, -1, columns(i)));
-        }
+        for (size_t i = 0; i < x.size(); i++) expected.push_back(with_size(x[i].sizes(), -1, columns(i)));
     } else {
         require_as_many({{name, out}}, {"groupList", groups});
         for (size_t i = 0; i < out.size(); i++) expected.push_back(shape({out[i].dim() == 2 ? out[i].size(0) : 0, columns(i)}));
@@ -237,9 +231,8 @@ void multiply(const Grouped& a, int64_t type, at::IntArrayRef list, at::TensorLi
         const at::Tensor rows = upcast(a.weight[0].values());
         const std::vector<Range> groups = groups_of(list, a.groupListType, all.size(1), out[0].size(0));
         for (const Range& group : groups) {
-            at::Tensor place = out[0].select(0, &group - groups.data());
-            write(place, activated(at::matmul(upcast(all.narrow(1, group.first, group.size)), rows.narrow(0, group.first, group.size)),
-                                   a.actType));
+            const at::Tensor sum = at::matmul(upcast(all.narrow(1, group.first, group.size)), rows.narrow(0, group.first, group.size));
+            write(out[0].select(0, &group - groups.data()), activated(sum, a.actType));
         }
         return;
     }

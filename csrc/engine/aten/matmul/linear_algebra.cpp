@@ -51,13 +51,11 @@ Expected multiplied_turned(const at::Tensor& A, int64_t turns_A, const at::Tenso
 
 namespace torch_aclnn::host::aten {
 
-// Three dimensions in another order.
 static at::Tensor permuted(const at::Tensor& tensor, const char* order_name, at::IntArrayRef order) {
     constexpr std::array<int64_t, 3> kDims{0, 1, 2};
     if (!std::is_permutation(order.begin(), order.end(), kDims.begin())) refuse(order_name, "0, 1 and 2 in any order", c10::str(order));
     return tensor.permute(order);
 }
-// Batches of products, of which the rows come first. Another factor than 1 makes as many batches of the columns of all.
 Expected multiplied_permuted(const at::Tensor& x1, at::IntArrayRef order1, const at::Tensor& x2, at::IntArrayRef order2,
                              at::IntArrayRef order, int64_t factor) {
     const at::Tensor left = permuted(x1, "permX1", order1), right = permuted(x2, "permX2", order2);
@@ -113,33 +111,27 @@ Expected crossed(const at::Tensor& self, const at::Tensor& other, int64_t dim) {
 
 // Factors of the matrices of a tensor, which have so many rows and columns.
 struct Decomposed {
-    explicit Decomposed(const at::Tensor& tensor) {
-        batch = tensor.sizes().slice(0, tensor.dim() - 2);
-        rows = tensor.size(-2);
-        columns = tensor.size(-1);
-        smaller = std::min(rows, columns);
-    }
-
-    at::IntArrayRef batch;
-    int64_t rows = 0, columns = 0, smaller = 0;
+    const at::Tensor& tensor;
+    at::IntArrayRef batch = tensor.sizes().slice(0, tensor.dim() - 2);
+    int64_t rows = tensor.size(-2), columns = tensor.size(-1), smaller = std::min(rows, columns);
 };
 Expected orthogonal(const at::Tensor& self, int64_t mode) {
-    const Decomposed of(self);
+    const Decomposed of{self};
     return mode == 2 ? shape({0}) : matrices(of.batch, of.rows, mode == 1 ? of.rows : of.smaller);
 }
 Expected triangular(const at::Tensor& self, int64_t mode) {
-    const Decomposed of(self);
+    const Decomposed of{self};
     return matrices(of.batch, mode == 1 ? of.rows : of.smaller, of.columns);
 }
 Expected singular_values(const at::Tensor& input) {
-    const Decomposed of(input);
+    const Decomposed of{input};
     Expected expected(of.batch, input.scalar_type());
     expected.sizes.push_back(of.smaller);
     return expected;
 }
 // The vectors on the side with so many rows.
 Expected singular_vectors(const at::Tensor& input, int64_t dim, bool full) {
-    const Decomposed of(input);
+    const Decomposed of{input};
     return matrices(of.batch, input.size(dim), full ? input.size(dim) : of.smaller);
 }
 

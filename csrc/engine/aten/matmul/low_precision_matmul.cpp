@@ -91,7 +91,6 @@ aclDataType read_only_type(const char* name, aclDataType dtype) {
 }  // namespace
 
 namespace torch_aclnn::host::aten::kind {
-using FewBitsOut = Kind<aclTensor*, PackableTensor, const PackableTensor&, read_few_bits>;
 using InBlocksOut = Kind<aclTensor*, PackableTensor, const PackableTensor&, read_in_blocks>;
 using MatmulType = Kind<aclDataType, aclDataType, aclDataType, read_only_type<ACL_FLOAT8_E4M3FN>>;
 using MatmulScaleType = Kind<aclDataType, aclDataType, aclDataType, read_only_type<ACL_FLOAT8_E8M0>>;
@@ -100,8 +99,8 @@ using MatmulScaleType = Kind<aclDataType, aclDataType, aclDataType, read_only_ty
 #include "vocabulary/matmul/low_precision_matmul_calls.h"
 
 static void compute(const call::DualLevelQuantMatmulWeightNz& a) {
-    const at::Tensor product = (DualLevels{a.x1, a.x2, a.x1Level1Scale, a.x2Level1Scale, a.x1Level0Scale, a.x2Level0Scale}).product();
-    write(a.out, given(a.bias) ? product + to_double(*a.bias) : product);
+    const DualLevels levels{a.x1, a.x2, a.x1Level1Scale, a.x2Level1Scale, a.x1Level0Scale, a.x2Level0Scale};
+    write(a.out, plus(levels.product(), a.bias));
 }
 
 static void check(const call::WeightQuantPreprocess& a) {

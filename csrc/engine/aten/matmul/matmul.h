@@ -47,6 +47,7 @@ PackableTensor read_few_bits(const char* name, const aclTensor* handle);
 void require_mx_scale(const char* name, const PackableTensor& scale);
 namespace kind {
 using FewBits = Kind<const aclTensor*, PackableTensor, const PackableTensor&, read_few_bits>;
+using FewBitsOut = Kind<aclTensor*, PackableTensor, const PackableTensor&, read_few_bits>;
 }  // namespace kind
 // The shape of the powers of two of blocks along an axis: a pair of them for two blocks, and 2.
 constexpr int64_t kMxBlock = 32;

@@ -25,7 +25,6 @@ void require_factors(const char* left_name, const std::vector<int64_t>& left, co
         refuse(right_name, c10::str(left.back(), " rows, as many as ", left_name, " has columns"), shape_text(at::IntArrayRef(right)));
 }
 
-// The rows of one and the columns of the other, of each of a batch.
 Expected product_shape(const std::vector<int64_t>& left, const std::vector<int64_t>& right) {
     Expected expected(left);
     expected.sizes.back() = right.back();
@@ -39,6 +38,16 @@ Expected product_shape(const std::vector<int64_t>& left, const std::vector<int64
         if (size == 1) size = other;
     }
     return expected;
+}
+
+void require_integers(const PackableTensor& x1, const PackableTensor& x2, bool transpose1, bool transpose2, const char* row_scale_name,
+                      const OptTensor& row_scale) {
+    if (x1.scalar_type() != at::kChar) refuse("x1", "a data type of INT8, INT4, INT32", c10::str(x1.scalar_type()));
+    if (x1.has_four_bits() != x2.has_four_bits() || x2.scalar_type() != at::kChar)
+        refuse("x2", c10::str("numbers of ", x1.has_four_bits() ? 4 : 8, " bits, as x1 has"), c10::str(x2.scalar_type()));
+    require_factors("x1", exchanged(x1.sizes(), transpose1), "x2", exchanged(x2.sizes(), transpose2));
+    if (given(row_scale) && row_scale->numel() != exchanged(x1.sizes(), transpose1).rbegin()[1])
+        refuse(row_scale_name, "a number for each row of x1: the engine has no groups", shape_text(row_scale->sizes()));
 }
 
 }  // namespace torch_aclnn::host::aten
@@ -68,10 +77,10 @@ at::Tensor offset_in(const at::Tensor& scale) {
 
 at::Tensor scaled_product(at::Tensor result, const Scales& by) {
     const bool early = given(by.bias) && at::isIntegralType(by.bias->scalar_type(), false);
-    if (early) result = result + to_double(*by.bias);
+    if (early) result = plus(result, by.bias);
     if (given(by.of_columns)) result = result * scale_values(*by.of_columns);
     if (given(by.of_rows)) result = result * to_double(*by.of_rows).flatten().unsqueeze(-1);
-    return given(by.bias) && !early ? result + to_double(*by.bias) : result;
+    return early ? result : plus(result, by.bias);
 }
 
 // Of floating point factors of few bits: their blocks may have powers of two as scales (MX). A bias comes before a scale of 64 bits.
@@ -80,13 +89,10 @@ bool has_mx_scales(const PackableTensor& x1, const at::Tensor& scale) {
 }
 at::Tensor floating_product(const call::QuantMatmulV5& a) {
     const at::Tensor left = exchanged(a.x1.values(), a.transposeX1), right = exchanged(a.x2.values(), a.transposeX2);
-    if (has_mx_scales(a.x1, a.x2Scale)) {
-        const at::Tensor result = mx_product(left, right, to_double(*a.x1Scale), to_double(a.x2Scale));
-        return given(a.bias) ? result + to_double(*a.bias) : result;
-    }
+    if (has_mx_scales(a.x1, a.x2Scale)) return plus(mx_product(left, right, to_double(*a.x1Scale), to_double(a.x2Scale)), a.bias);
     const bool early = given(a.bias) && a.x2Scale.element_size() == 8;
-    const at::Tensor product = at::matmul(left, right);
-    return scaled_product(early ? product + to_double(*a.bias) : product, {a.x2Scale, a.x1Scale, {}, early ? OptTensor() : a.bias});
+    const at::Tensor product = plus(at::matmul(left, right), early ? a.bias : std::nullopt);
+    return scaled_product(product, {a.x2Scale, a.x1Scale, {}, early ? std::nullopt : a.bias});
 }
 // Numbers of eight bits by numbers of four have a formula of their own; the engine has not got it, nor groups of integers.
 void check(const call::QuantMatmulV5& a) {
@@ -117,31 +123,10 @@ BroadcastsTo scales_of_columns(const PackableTensor& x1, const at::Tensor& scale
 
 void scale_product(const at::Tensor& product, const Scales& by, at::Tensor& out) {
     at::Tensor result = scaled_product(product, by);
-    if (given(by.offset)) {
-        result = result + to_double(*by.offset);
-    } else if (given(by.of_columns) && by.of_columns->element_size() == 8 && out.scalar_type() == at::kChar) {
+    if (!given(by.offset) && given(by.of_columns) && by.of_columns->element_size() == 8 && out.scalar_type() == at::kChar)
         result = result + offset_in(*by.of_columns);
-    }
-    write_rounded(out, result);
+    write_rounded(out, plus(result, by.offset));
 }
-
-}  // namespace
-
-namespace torch_aclnn::host::aten {
-
-void require_integers(const PackableTensor& x1, const PackableTensor& x2, bool transpose1, bool transpose2, const char* row_scale_name,
-                      const OptTensor& row_scale) {
-    if (x1.scalar_type() != at::kChar) refuse("x1", "a data type of INT8, INT4, INT32", c10::str(x1.scalar_type()));
-    if (x1.has_four_bits() != x2.has_four_bits() || x2.scalar_type() != at::kChar)
-        refuse("x2", c10::str("numbers of ", x1.has_four_bits() ? 4 : 8, " bits, as x1 has"), c10::str(x2.scalar_type()));
-    require_factors("x1", exchanged(x1.sizes(), transpose1), "x2", exchanged(x2.sizes(), transpose2));
-    if (given(row_scale) && row_scale->numel() != exchanged(x1.sizes(), transpose1).rbegin()[1])
-        refuse(row_scale_name, "a number for each row of x1: the engine has no groups", shape_text(row_scale->sizes()));
-}
-
-}  // namespace torch_aclnn::host::aten
-
-namespace {
 
 void check(const call::QuantMatmulReduceSumWeightNz& a) {
     require_not_given({{"yScale", a.yScale}, {"x1Offset", a.x1Offset}, {"x2Offset", a.x2Offset}, {"yOffset", a.yOffset}, {"bias", a.bias}});
@@ -183,9 +168,8 @@ static void check(const call::BatchMatmulQuant& a) {
         refuse("quantParam", c10::str("1 or ", columns, " values of 64 bits"), shape_text(a.quantParam.sizes()));
 }
 static void compute(const call::BatchMatmulQuant& a) {
-    at::Tensor product = at::matmul(exchanged(to_double(a.x1), a.transposeX1), exchanged(to_double(a.x2), a.transposeX2));
-    if (given(a.bias)) product = product + to_double(*a.bias);
-    scale_product(product, {a.quantParam.narrow(0, 0, std::min(a.quantParam.numel(), a.out.size(-1)))}, a.out);
+    const at::Tensor product = at::matmul(exchanged(to_double(a.x1), a.transposeX1), exchanged(to_double(a.x2), a.transposeX2));
+    scale_product(plus(product, a.bias), {a.quantParam.narrow(0, 0, std::min(a.quantParam.numel(), a.out.size(-1)))}, a.out);
 }
 
 #include "vocabulary/matmul/quant_matmul_rows.inc"

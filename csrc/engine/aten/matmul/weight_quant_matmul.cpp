@@ -62,16 +62,13 @@ Expected permuted(const call::TransposeQuantBatchMatMul& a) {
 }  // namespace
 
 static void compute(const call::WeightQuantBatchMatmulV2& a) {
-    at::Tensor result = at::matmul(to_double(a.x), dequantised_weight(a));
-    if (given(a.bias)) result = result + to_double(*a.bias);
+    at::Tensor result = plus(at::matmul(to_double(a.x), dequantised_weight(a)), a.bias);
     if (given(a.quantScale)) result = result * scale_values(*a.quantScale);
-    if (given(a.quantOffset)) result = result + to_double(*a.quantOffset);
-    write_rounded(a.y, result);
+    write_rounded(a.y, plus(result, a.quantOffset));
 }
 static void compute(const call::TransposeQuantBatchMatMul& a) {
-    at::Tensor left = a.x1.values().permute(a.permX1), right = a.x2.values().permute(a.permX2);
+    at::Tensor left = a.x1.values().permute(a.permX1), right = times(a.x2.values().permute(a.permX2), a.x2Scale);
     if (given(a.x1Scale)) left = left * to_double(*a.x1Scale).unsqueeze(1);
-    if (given(a.x2Scale)) right = right * to_double(*a.x2Scale);
     write(a.out, permuted_product(left, right, a.batchSplitFactor));
 }
 

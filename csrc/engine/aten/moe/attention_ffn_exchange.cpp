@@ -58,10 +58,6 @@ int64_t index_of(const char* name, int64_t index, int64_t count) {
     if (index < 0 || index >= count) refuse(name, c10::str("values in 0..", count - 1), std::to_string(index));
     return index;
 }
-std::vector<int64_t> numbers_of(const at::Tensor& tensor) {
-    const at::Tensor numbers = tensor.to(at::kLong).contiguous();
-    return {numbers.const_data_ptr<int64_t>(), numbers.const_data_ptr<int64_t>() + numbers.numel()};
-}
 void require_table(const char* name, at::IntArrayRef got, at::IntArrayRef expected) {
     if (got != expected) refuse(name, c10::str(expected), c10::str(got));
 }

@@ -114,50 +114,6 @@ Expected numbers_of_batch(at::IntArrayRef sizes) {
     return {{batched_rows(sizes)}, at::kInt};
 }
 
-struct BatchedOutputs {
-    at::ScalarType token_type;
-    at::Tensor &y, &group_list, &session_ids, &micro_batch_ids, &token_ids, &expert_offsets, &scale, &count;
-};
-// Of what there is no token for, all is zero.
-void write_batch_of_worker(const WorkerContext& context, const Arrived& arrived, int64_t hidden, const BatchedOutputs& out) {
-    const std::vector<int64_t> order = copies_by_expert(arrived.experts);
-    const int64_t count = int64_t(order.size()), copies = context.copies(), stride = context.attn_to_ffn_token_size;
-    const int64_t item = int64_t(at::elementSize(out.token_type)), length = hidden * item;
-    const bool scaled = out.token_type == at::kChar;
-    if (count > out.y.size(0)) refuse("maxOutShape", c10::str("room for ", count, " tokens"), std::to_string(out.y.size(0)));
-    if (count > 0 && length + (scaled ? 4 : 0) > stride)
-        refuse("maxOutShape", c10::str("tokens that fit into the ", stride, " bytes of each"), c10::str(hidden, " times ", item, " bytes"));
-    const int64_t bytes = context.product_of({context.session_num, context.micro_batch_num, copies, stride});
-    const char* const data = count == 0 ? nullptr : memory_of<char>("token_data_buf", context.ffn_data, bytes);
-    at::Tensor y = at::zeros(out.y.sizes(), out.token_type), scales = at::zeros(out.scale.sizes(), at::kFloat);
-    at::Tensor places = at::zeros({4, out.y.size(0)}, at::kInt), groups = at::zeros(out.group_list.sizes(), at::kLong);
-    auto place = places.accessor<int32_t, 2>();
-    auto group = groups.accessor<int64_t, 2>();
-    int64_t experts = 0;
-    for (int64_t row = 0; row < count; row++) {
-        const int64_t batch = order[row] / copies, copy = order[row] % copies, expert = arrived.experts[order[row]];
-        const int64_t session = arrived.sessions[batch], micro_batch = arrived.micro_batches[batch];
-        if (session < 0 || session >= context.session_num || micro_batch < 0 || micro_batch >= context.micro_batch_num)
-            refuse("scheduleContext", "sessions and micro batches that it counts", c10::str(session, " and ", micro_batch));
-        const char* const token = data + ((session * context.micro_batch_num + micro_batch) * copies + copy) * stride;
-        std::memcpy(static_cast<char*>(y.data_ptr()) + row * length, token, length);
-        if (scaled) std::memcpy(scales.data_ptr<float>() + row, token + length, sizeof(float));
-        const int64_t of_token[] = {session, micro_batch, copy / context.selected_expert_num, copy % context.selected_expert_num};
-        for (int64_t i = 0; i < 4; i++) place[i][row] = int32_t(of_token[i]);
-        if (row == 0 || group[experts - 1][0] != expert) {
-            if (experts == groups.size(0)) refuse("expertNum", "as many as there are experts among the tokens", std::to_string(experts));
-            group[experts++][0] = expert;
-        }
-        group[experts - 1][1]++;
-    }
-    write(out.y, y);
-    write(out.group_list, groups);
-    at::Tensor* const outputs[] = {&out.session_ids, &out.micro_batch_ids, &out.token_ids, &out.expert_offsets};
-    for (int64_t i = 0; i < 4; i++) write(*outputs[i], places[i]);
-    write(out.scale, scales);
-    out.count.fill_(count);
-}
-
 }  // namespace
 
 namespace torch_aclnn::host::aten::kind {
@@ -187,6 +143,47 @@ static void compute(const call::InplaceFfnWorkerScheduler& a) {
     store_in_worker_context(a.scheduleContextRef, &WorkerContext::out_num, uint32_t(arrived.sessions.size()));
 }
 
+// Of what there is no token for, all is zero.
+static void write_batch(const call::FfnWorkerBatching& a, const WorkerContext& context, const Arrived& arrived) {
+    const at::ScalarType type = worker_token_type(a.tokenDtype);
+    const std::vector<int64_t> order = copies_by_expert(arrived.experts);
+    const int64_t count = int64_t(order.size()), copies = context.copies(), stride = context.attn_to_ffn_token_size;
+    const int64_t item = int64_t(at::elementSize(type)), hidden = a.maxOutShape[3], length = hidden * item;
+    const bool scaled = type == at::kChar;
+    if (count > a.y.size(0)) refuse("maxOutShape", c10::str("room for ", count, " tokens"), std::to_string(a.y.size(0)));
+    if (count > 0 && length + (scaled ? 4 : 0) > stride)
+        refuse("maxOutShape", c10::str("tokens that fit into the ", stride, " bytes of each"), c10::str(hidden, " times ", item, " bytes"));
+    const int64_t bytes = context.product_of({context.session_num, context.micro_batch_num, copies, stride});
+    const char* const data = count == 0 ? nullptr : memory_of<char>("token_data_buf", context.ffn_data, bytes);
+    at::Tensor y = at::zeros(a.y.sizes(), type), scales = at::zeros(a.dynamicScale.sizes(), at::kFloat);
+    at::Tensor places = at::zeros({4, a.y.size(0)}, at::kInt), groups = at::zeros(a.groupList.sizes(), at::kLong);
+    auto place = places.accessor<int32_t, 2>();
+    auto group = groups.accessor<int64_t, 2>();
+    int64_t experts = 0;
+    for (int64_t row = 0; row < count; row++) {
+        const int64_t batch = order[row] / copies, copy = order[row] % copies, expert = arrived.experts[order[row]];
+        const int64_t session = arrived.sessions[batch], micro_batch = arrived.micro_batches[batch];
+        if (session < 0 || session >= context.session_num || micro_batch < 0 || micro_batch >= context.micro_batch_num)
+            refuse("scheduleContext", "sessions and micro batches that it counts", c10::str(session, " and ", micro_batch));
+        const char* const token = data + ((session * context.micro_batch_num + micro_batch) * copies + copy) * stride;
+        std::memcpy(static_cast<char*>(y.data_ptr()) + row * length, token, length);
+        if (scaled) std::memcpy(scales.data_ptr<float>() + row, token + length, sizeof(float));
+        const int64_t of_token[] = {session, micro_batch, copy / context.selected_expert_num, copy % context.selected_expert_num};
+        for (int64_t i = 0; i < 4; i++) place[i][row] = int32_t(of_token[i]);
+        if (row == 0 || group[experts - 1][0] != expert) {
+            if (experts == groups.size(0)) refuse("expertNum", "as many as there are experts among the tokens", std::to_string(experts));
+            group[experts++][0] = expert;
+        }
+        group[experts - 1][1]++;
+    }
+    write(a.y, y);
+    write(a.groupList, groups);
+    at::Tensor* const outputs[] = {&a.sessionIds, &a.microBatchIds, &a.tokenIds, &a.expertOffsets};
+    for (int64_t i = 0; i < 4; i++) write(*outputs[i], places[i]);
+    write(a.dynamicScale, scales);
+    a.actualTokenNum.fill_(count);
+}
+
 // The tokens that have arrived, expert by expert, and where the results belong. With needSchedule the operator waits for them itself, for
 // all sessions.
 static void compute(const call::FfnWorkerBatching& a) {
@@ -197,9 +194,7 @@ static void compute(const call::FfnWorkerBatching& a) {
     Arrived arrived;  // nothing, once the workers are stopped
     if (context.run_flag != 0)
         arrived = a.needSchedule ? await_group(a.scheduleContext, std::max<int64_t>(context.session_num, 1)) : from_buffers(context);
-    write_batch_of_worker(context, arrived, a.maxOutShape[3],
-                          {worker_token_type(a.tokenDtype), a.y, a.groupList, a.sessionIds, a.microBatchIds, a.tokenIds, a.expertOffsets,
-                           a.dynamicScale, a.actualTokenNum});
+    write_batch(a, context, arrived);
 }
 
 // What the experts have made of each token, by their scales, and behind them what the shared expert has. Any number but 1 stands for

@@ -78,9 +78,6 @@ Expected counts_for(const at::Tensor& send_counts, const Experts& experts) {
 
 }  // namespace
 
-static SpecialExperts special_experts(const call::MoeDistributeCombine& a) {
-    return {a.zeroExpertNum, a.copyExpertNum, a.constExpertNum, a.oriX, a.constExpertAlpha1, a.constExpertAlpha2, a.constExpertV};
-}
 static void check(const call::MoeDistributeCombine& a) {
     require_combine(OperationKind::moe_distribute_combine, a,
                     {{"activationScale", a.activationScale},
@@ -99,7 +96,9 @@ static void check(const call::MoeDistributeCombine& a) {
     require("constExpertV", a.constExpertV, constants > 0, {constants, features});
 }
 static void compute(const call::MoeDistributeCombine& a) {
-    const at::Tensor sum = combine(a, a.epSendCounts, special_experts(a));
+    const SpecialExperts special{a.zeroExpertNum,     a.copyExpertNum,     a.constExpertNum, a.oriX,
+                                 a.constExpertAlpha1, a.constExpertAlpha2, a.constExpertV};
+    const at::Tensor sum = combine(a, a.epSendCounts, special);
     if (!a.y.defined()) return write(a.x, sum);
     const at::Tensor x = sum + upcast(a.residualX).reshape(sum.sizes());
     const RmsNormal norm = rms_normal(x, a.gamma, a.normEps);

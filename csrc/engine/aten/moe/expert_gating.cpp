@@ -39,15 +39,6 @@ at::Tensor of_best_groups(const at::Tensor& scores, int64_t groups, int64_t k_gr
     return grouped.masked_fill(others.unsqueeze(-1), -std::numeric_limits<double>::infinity()).flatten(-2);
 }
 
-at::Tensor scores_of(const at::Tensor& x, int64_t norm_type) {
-    return norm_type == 0 ? at::softmax(upcast(x), -1) : at::sigmoid(upcast(x));
-}
-// The chosen experts' scores; those of sigmoid by their sum.
-at::Tensor weights_of(const at::Tensor& scores, const at::Tensor& experts, int64_t norm_type, double eps) {
-    const at::Tensor values = scores.gather(-1, experts);
-    return norm_type == 1 ? values / (values.sum(-1, true) + eps) : values;
-}
-
 }  // namespace
 
 // Probabilities of the experts and the k largest of them. Row i's copy j has the number j * rows + i.
@@ -76,14 +67,15 @@ static at::Tensor best_experts(const call::MoeGatingTopK& a, const at::Tensor& s
     const at::Tensor biased = given(a.bias) ? scores + upcast(*a.bias) : scores;
     return largest(of_best_groups(biased, a.groupCount, a.kGroup, a.groupSelectMode == 1), a.k).experts;
 }
-// The table {token numbers, k} says which experts the tokens of a number go to.
-static at::Tensor experts_of_numbers(const call::MoeGatingTopK& a) {
-    return a.tid2eid.to(at::kLong).index_select(0, a.inputIds.to(at::kLong).flatten()).view(a.y.sizes());
-}
-// Softmax (normType 0) or sigmoid (1).
+// Softmax (normType 0), or sigmoid (1), whose scores of the chosen experts are taken by their sum. Where there is a table {token numbers,
+// k} it says which experts the tokens of a number go to.
 static void compute(const call::MoeGatingTopK& a) {
-    const at::Tensor scores = scores_of(a.x, a.normType), experts = a.tid2eid.defined() ? experts_of_numbers(a) : best_experts(a, scores);
-    write(a.y, weights_of(scores, experts, a.normType, a.eps) * a.routedScalingFactor);
+    const at::Tensor scores = a.normType == 0 ? at::softmax(upcast(a.x), -1) : at::sigmoid(upcast(a.x));
+    const at::Tensor experts = a.tid2eid.defined()
+                                   ? a.tid2eid.to(at::kLong).index_select(0, a.inputIds.to(at::kLong).flatten()).view(a.y.sizes())
+                                   : best_experts(a, scores);
+    const at::Tensor values = scores.gather(-1, experts);
+    write(a.y, (a.normType == 1 ? values / (values.sum(-1, true) + a.eps) : values) * a.routedScalingFactor);
     write(a.expertIdx, experts);
     if (a.outFlag) write(a.out, scores);
 }

@@ -10,11 +10,6 @@
 namespace torch_aclnn::host::aten {
 namespace {
 
-std::vector<int64_t> to_vector(const at::Tensor& numbers) {
-    const at::Tensor dense = numbers.to(at::kLong).contiguous();
-    return {dense.const_data_ptr<int64_t>(), dense.const_data_ptr<int64_t>() + dense.numel()};
-}
-
 // Which of the numbers each of the rows has that are counted so.
 at::Tensor repeated(const at::Tensor& numbers, const at::Tensor& counts) {
     return at::repeat_interleave(numbers.expand_as(counts).flatten(), counts.flatten());
@@ -25,6 +20,11 @@ at::Tensor stable_order(const at::Tensor& keys) {
 }
 
 }  // namespace
+
+std::vector<int64_t> numbers_of(const at::Tensor& tensor) {
+    const at::Tensor numbers = tensor.to(at::kLong).contiguous();
+    return {numbers.const_data_ptr<int64_t>(), numbers.const_data_ptr<int64_t>() + numbers.numel()};
+}
 
 int64_t Experts::most_rows(int64_t global_bs, int64_t k) const {
     if (rank >= shared_ranks) return global_bs * std::min(on_a_rank(), k);
@@ -76,7 +76,7 @@ Exchange::Exchange(const Collective& group, const Experts& experts, const at::Te
     }
     const at::Tensor own = of_all.narrow(1, experts.first_slot(experts.rank), experts.own_slots());
     counts_ = own.t().contiguous();
-    received_ = to_vector(own.sum(1));
+    received_ = numbers_of(own.sum(1));
     by_slot_ = stable_order(repeated(at::arange(experts.own_slots(), at::kLong), own));
     by_rank_ = stable_order(repeated(at::arange(experts.ranks, at::kLong), counts_));
 }

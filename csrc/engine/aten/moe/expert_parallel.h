@@ -27,6 +27,8 @@ struct Experts {
     int64_t most_rows(int64_t global_bs, int64_t k) const;
 };
 
+std::vector<int64_t> numbers_of(const at::Tensor& tensor);
+
 // The next multiple.
 constexpr int64_t aligned(int64_t size, int64_t step) {
     return (size + step - 1) / step * step;

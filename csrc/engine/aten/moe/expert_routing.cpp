@@ -77,10 +77,8 @@ void write_counts(const Routing& routing, int64_t type, const OptTensor& out) {
 
 // {experts, capacity, features}, with zeros where an expert has fewer.
 at::Tensor padded(const at::Tensor& rows, const at::Tensor& places, int64_t count) {
-    std::vector<int64_t> sizes = rows.sizes().vec();
-    sizes[0] = count;
     const at::Tensor kept = at::nonzero(places.ge(0)).squeeze(1);
-    return at::zeros(sizes, rows.options()).index_copy(0, places.index_select(0, kept), rows.index_select(0, kept));
+    return rows.new_zeros(with_rows(rows, count).sizes).index_copy(0, places.index_select(0, kept), rows.index_select(0, kept));
 }
 
 // A row for each copy, of which the caller may want the first ones only, at most so many; or as much room for each expert.
@@ -114,8 +112,8 @@ at::Tensor quantised(const at::Tensor& rows, int64_t mode, const OptTensor& scal
 void require_quantisation(int64_t mode, int64_t drop_pad_mode, const OptTensor& scale, const OptTensor& offset) {
     if (mode >= 0 && drop_pad_mode != 0) refuse("quantMode", "-1, as dropPadMode is 1: the engine has no other", std::to_string(mode));
     if (mode != 0) return;
-    if (!given(scale)) refuse_null("scale", "a tensor, as quantMode is 0");
-    if (!given(offset)) refuse_null("offset", "a tensor, as quantMode is 0");
+    for (const auto& [name, tensor] : {NamedOptional{"scale", scale}, {"offset", offset}})
+        if (!given(tensor)) refuse_null(name, "a tensor, as quantMode is 0");
 }
 
 // The copies that have a row in the result, in the order of their experts; with a capacity also their places among so many.
@@ -126,17 +124,18 @@ struct KeptCopies {
     at::Tensor in_place(const at::Tensor& of_copies) const { return places.defined() ? padded(of_copies, places, rows) : of_copies; }
 };
 // Writes where each copy went and how many there are.
-KeptCopies kept_copies(const at::Tensor& expert_idx, int64_t mode, int64_t flag, int64_t capacity, int64_t experts, int64_t rows,
-                       const at::Tensor& row_idx, const OptTensor& counts, const OptTensor& before) {
-    const Routing routing(expert_idx, 0, mode == 1 || flag != 0 ? experts : std::numeric_limits<int32_t>::max());
-    if (mode == 1) {
-        const at::Tensor places = rows_by_capacity(routing, capacity);
-        write(row_idx, rows_of_copies(routing, places));
-        if (before) write(before, routing.counts());
-        return {routing.own_order(), routing.own_experts(), places, experts * capacity};
+template <class Arguments>
+KeptCopies kept_copies(const Arguments& a) {
+    const int64_t flag = a.expertTokensCountOrCumsumFlag, rows = a.expandedX.size(0);
+    const Routing routing(a.expertIdx, 0, a.dropPadMode == 1 || flag != 0 ? a.expertNum : std::numeric_limits<int32_t>::max());
+    if (a.dropPadMode == 1) {
+        const at::Tensor places = rows_by_capacity(routing, a.expertCapacity);
+        write(a.expandedRowIdx, rows_of_copies(routing, places));
+        if (a.expertTokensBeforeCapacityFlag) write(a.expertTokensBeforeCapacity, routing.counts());
+        return {routing.own_order(), routing.own_experts(), places, a.expertNum * a.expertCapacity};
     }
-    write(row_idx, places_in(routing.order));
-    if (flag != 0) write_counts(routing, flag == 1 ? 0 : 1, counts);
+    write(a.expandedRowIdx, places_in(routing.order));
+    if (flag != 0) write_counts(routing, flag == 1 ? 0 : 1, a.expertTokensCountOrCumsum);
     return {routing.order.narrow(0, 0, rows), routing.experts.narrow(0, 0, rows), {}, rows};
 }
 
@@ -162,16 +161,12 @@ static void compute(const call::MoeInitRoutingQuant& a) {
     write_rounded(a.expandedX, to_double(rows_of_active(a.x, copies, a.expandedX.size(0))) * a.scale + a.offset);
 }
 static void compute(const call::MoeInitRoutingV2& a) {
-    const KeptCopies kept = kept_copies(a.expertIdx, a.dropPadMode, a.expertTokensCountOrCumsumFlag, a.expertCapacity, a.expertNum,
-                                        a.expandedX.size(0), a.expandedRowIdx, a.expertTokensCountOrCumsum,
-                                        a.expertTokensBeforeCapacityFlag ? a.expertTokensBeforeCapacity : std::nullopt);
+    const KeptCopies kept = kept_copies(a);
     write(a.expandedX, kept.in_place(rows_of(a.x, kept.copies, a.expertIdx.size(1))));
 }
 // The same with INT8 rows: one scale and offset (0), or a scale of each row (1).
 static void compute(const call::MoeInitRoutingQuantV2& a) {
-    const KeptCopies kept = kept_copies(a.expertIdx, a.dropPadMode, a.expertTokensCountOrCumsumFlag, a.expertCapacity, a.expertNum,
-                                        a.expandedX.size(0), a.expandedRowIdx, a.expertTokensCountOrCumsum,
-                                        a.expertTokensBeforeCapacityFlag ? a.expertTokensBeforeCapacity : std::nullopt);
+    const KeptCopies kept = kept_copies(a);
     const OptTensor scales = at::empty({kept.copies.numel()}, at::kDouble);
     const at::Tensor rows = rows_of(a.x, kept.copies, a.expertIdx.size(1));
     write_rounded(a.expandedX, kept.in_place(quantised(rows, a.quantMode, a.scale, a.offset, kept.experts, scales)));

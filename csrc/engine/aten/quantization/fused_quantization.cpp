@@ -10,18 +10,6 @@ using namespace torch_aclnn::host::aten;
 
 namespace {
 
-// By scales that divide or multiply, and offsets.
-at::Tensor with_scale(const at::Tensor& x, const at::Tensor& scale, const OptTensor& offset, bool divide) {
-    const at::Tensor numbers = divide ? x / to_double(scale) : x * to_double(scale);
-    return given(offset) ? numbers + to_double(*offset) : numbers;
-}
-
-void store_rows(const at::Tensor& rows, const PackableTensor& y, at::Tensor& scale) {
-    const DynamicallyQuantised result = quantise_rows(rows, y.largest());
-    y.store(result.numbers.view(y.sizes()));
-    write(scale, result.scale);
-}
-
 // Each piece of K features times the rotation.
 at::Tensor rotated(const at::Tensor& x, const at::Tensor& rotation) {
     return at::matmul(to_double(x).unflatten(1, {-1, rotation.size(0)}), to_double(rotation)).flatten(1);
@@ -78,7 +66,7 @@ struct QuantScatter {
         require_range("indices", places, 0, self.size(dim()) - updates.size(dim()) + 1);
         if (pairs) require_range("indices", indices.select(1, 0), 0, self.size(0));
         const OptTensor flat = given(zeros) ? std::optional(zeros->flatten()) : std::nullopt;
-        const at::Tensor numbers = at::round(with_scale(to_double(updates), scales.flatten(), flat, true)).clamp(-128, 127);
+        const at::Tensor numbers = at::round(scaled(to_double(updates), scales.flatten(), flat, true)).clamp(-128, 127);
         for (int64_t row = 0; row < updates.size(0); row++) {
             const int64_t batch = pairs ? indices.select(0, row)[0].item<int64_t>() : row, place = places[row].item<int64_t>();
             self.select(0, batch).narrow(dim() - 1, place, updates.size(dim())).copy_(numbers.select(0, row));
@@ -95,7 +83,7 @@ struct SwigluGradient {
     at::Tensor of_x() const {
         const std::vector<at::Tensor> halves = to_double(x).chunk(2, -1);
         const at::Tensor first = limited(halves[0], false), second = limited(halves[1], true), gate = at::sigmoid(first);
-        const at::Tensor by = given(weight) ? to_double(grad) * to_double(*weight) : to_double(grad);
+        const at::Tensor by = times(to_double(grad), weight);
         at::Tensor of_first = by * second * gate * (1 + first * (1 - gate)), of_second = by * first * gate;
         if (limit != 0) {
             of_first = of_first * halves[0].lt(limit);
@@ -116,9 +104,6 @@ struct SwigluGradient {
     }
 };
 
-Expected inverse_shape(const at::Tensor& x, const at::Tensor& gamma) {
-    return reduced(x, normalised_dims(gamma), true);
-}
 Elements inverses_of(const at::Tensor& x, const at::Tensor& gamma) {
     return elements(c10::multiply_integers(reduced(x, normalised_dims(gamma), true).sizes));
 }
@@ -128,7 +113,7 @@ Elements inverses_of(const at::Tensor& x, const at::Tensor& gamma) {
 // The ends of groups of rows, of which the last is that of all.
 static void compute(const call::GroupQuant& a) {
     const at::Tensor numbers = to_double(a.x) * rows_of_groups(to_double(a.scale), a.groupIndex, a.x.size(0));
-    a.y.store(given(a.offset) ? numbers + to_double(*a.offset) : numbers);
+    a.y.store(plus(numbers, a.offset));
 }
 static void check(const call::GeluQuant& a) {
     if (a.quantMode == "static" && !given(a.inputScale)) refuse_null("inputScale", "a tensor, as quantMode is static");
@@ -137,30 +122,26 @@ static void check(const call::GeluQuant& a) {
 // Before the quantisation of rows, a scale smooths them.
 static void compute(const call::GeluQuant& a) {
     const at::Tensor activated = at::gelu(to_double(a.self), a.approximate);
-    if (a.quantMode == "static") return a.y.store(with_scale(activated, *a.inputScale, a.inputOffset, false));
-    const DynamicallyQuantised rows = quantise_rows(given(a.inputScale) ? activated * to_double(*a.inputScale) : activated, 127);
-    a.y.store(rows.numbers);
-    write(a.outScale, rows.scale);
+    if (a.quantMode == "static") return a.y.store(scaled(activated, *a.inputScale, a.inputOffset, false));
+    store_rows(times(activated, a.inputScale), a.y, a.outScale);
 }
 // An integral bias comes before the scales.
 static void compute(const call::DequantBias& a) {
     const bool early = given(a.biasOptional) && at::isIntegralType(a.biasOptional->scalar_type(), false);
-    at::Tensor numbers = early ? to_double(a.x) + to_double(*a.biasOptional) : to_double(a.x);
-    numbers = numbers * to_double(a.weightScale);
+    at::Tensor numbers = plus(to_double(a.x), early ? a.biasOptional : std::nullopt) * to_double(a.weightScale);
     if (given(a.activateScaleOptional)) numbers = numbers * to_double(*a.activateScaleOptional).unsqueeze(-1);
-    write(a.out, given(a.biasOptional) && !early ? numbers + to_double(*a.biasOptional) : numbers);
+    write(a.out, early ? numbers : plus(numbers, a.biasOptional));
 }
 static void compute(const call::RmsNormQuantV3& a) {
     const RmsNormal result = rms_normal(to_double(a.x), a.gamma, a.epsilon);
-    const at::Tensor normal = result.normal * to_double(a.gamma);
-    a.y.store(with_scale(given(a.beta) ? normal + to_double(*a.beta) : normal, a.scale, a.offset, a.divMode));
+    a.y.store(scaled(plus(result.normal * to_double(a.gamma), a.beta), a.scale, a.offset, a.divMode));
     if (a.outputRstd) write(a.rstd, result.inverse);
 }
 static void compute(const call::RmsNormGradQuant& a) {
     const std::vector<int64_t> dims = normalised_dims(a.gamma);
     const at::Tensor inverse = to_double(a.rstd).reshape(reduced(a.x, dims, true).sizes);
     const at::Tensor normal = to_double(a.x) * inverse, of_normal = to_double(a.dy) * to_double(a.gamma);
-    a.dx.store(with_scale(inverse * (of_normal - normal * at::mean(of_normal * normal, dims, true)), a.scaleX, a.offsetX, a.divMode));
+    a.dx.store(scaled(inverse * (of_normal - normal * at::mean(of_normal * normal, dims, true)), a.scaleX, a.offsetX, a.divMode));
     write(a.dgamma, (to_double(a.dy) * normal).sum_to_size(a.gamma.sizes()));
 }
 

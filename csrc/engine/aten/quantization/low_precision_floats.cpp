@@ -6,7 +6,6 @@
 #include <cmath>
 #include <limits>
 #include <map>
-#include <utility>
 #include <vector>
 
 #include "engine/runtime/config/config.h"
@@ -68,22 +67,13 @@ double number_of_code(aclDataType dtype, int code) {
 struct NumberTable {
     explicit NumberTable(aclDataType dtype) {
         const int count = has_half_a_byte(dtype) ? 16 : 256;
-        std::vector<std::pair<double, int64_t>> sorted;
         std::vector<double> of_codes;
-        for (int code = 0; code < count; code++) {
-            of_codes.push_back(number_of_code(dtype, code));
-            if (std::isfinite(of_codes.back()) && !std::signbit(of_codes.back())) sorted.emplace_back(of_codes.back(), code);
-        }
-        std::sort(sorted.begin(), sorted.end());
-        std::vector<double> values;
-        std::vector<int64_t> codes_of;
-        for (const auto& [value, code] : sorted) {
-            values.push_back(value);
-            codes_of.push_back(code);
-        }
+        for (int code = 0; code < count; code++) of_codes.push_back(number_of_code(dtype, code));
         all = at::tensor(of_codes, at::kDouble);
-        rising = at::tensor(values, at::kDouble);
-        codes = at::tensor(codes_of, at::kLong);
+        const at::Tensor counted = at::nonzero(all.isfinite().logical_and(all.signbit().logical_not())).squeeze(1);
+        const auto [values, order] = at::sort(all.index_select(0, counted), /*stable=*/true, 0, false);
+        rising = values;
+        codes = counted.index_select(0, order);
     }
     at::Tensor all, rising, codes;
 };

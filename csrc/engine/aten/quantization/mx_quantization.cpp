@@ -71,10 +71,6 @@ void mx_quantise(const at::Tensor& x, int64_t axis, int64_t block, std::string_v
     store_exponents(exponents, axis, scale);
 }
 
-Expected of_sizes(const std::vector<int64_t>& sizes) {
-    return at::IntArrayRef(sizes);
-}
-
 at::Tensor mx_gated_gradient(const at::Tensor& x, const at::Tensor& grad, bool left) {
     const std::vector<at::Tensor> halves = to_double(x).chunk(2, -1);
     const at::Tensor &gate = halves[left ? 0 : 1], &linear = halves[left ? 1 : 0], sigmoid = at::sigmoid(gate);
@@ -143,7 +139,6 @@ struct GroupedBlocks {
     int64_t rows, columns;
     double limit;
 
-    static int64_t blocks(int64_t size, int64_t block) { return (size + block - 1) / block; }
     void require(const PackableTensor& y, aclDataType dtype, std::string_view rounding) const {
         if (x.dim() != 2 && x.dim() != 3) refuse("x", "2 or 3 dimensions", shape_text(x.sizes()));
         if (rows != 1 && rows != 128 && rows != 256 && rows != 512) refuse("rowBlockSize", "1, 128, 256 or 512", std::to_string(rows));
@@ -152,7 +147,7 @@ struct GroupedBlocks {
         require_number_between("dstTypeMax", limit, 0, dtype == ACL_HIFLOAT8 ? largest_of(dtype) : 0);
     }
     Expected scales() const {
-        return with_size(with_size(x.sizes(), -2, x.size(-2) / rows + ends.numel()).sizes, -1, blocks(x.size(-1), columns));
+        return with_size(with_size(x.sizes(), -2, x.size(-2) / rows + ends.numel()).sizes, -1, mx_blocks(x.size(-1), columns));
     }
     void run(std::string_view rounding, const PackableTensor& y, at::Tensor& scale) const {
         at::Tensor values = to_double(x).clone(), all = at::zeros(scale.sizes(), at::kDouble);
@@ -160,7 +155,7 @@ struct GroupedBlocks {
         for (const Range& group : groups_of(numbers(ends), 0, x.size(-2), ends.numel())) {
             if (group.size == 0) continue;
             at::Tensor part = values.narrow(-2, group.first, group.size);
-            const int64_t high = blocks(group.size, rows), wide = all.size(-1);
+            const int64_t high = mx_blocks(group.size, rows), wide = all.size(-1);
             const at::Tensor filled = at::constant_pad_nd(part.abs(), {0, wide * columns - x.size(-1), 0, high * rows - group.size});
             const at::Tensor of_blocks = filled.unflatten(-1, {wide, columns}).amax(-1).unflatten(-2, {high, rows}).amax(-2) / largest;
             const at::Tensor scales = of_blocks.clamp_max(1 / smallest);
@@ -212,7 +207,6 @@ at::Tensor mx_product(const at::Tensor& left, const at::Tensor& right, const at:
 }  // namespace torch_aclnn::host::aten
 
 namespace torch_aclnn::host::aten::kind {
-using FewBitsOut = Kind<aclTensor*, PackableTensor, const PackableTensor&, read_few_bits>;
 using FewBitNumber = Kind<int64_t, aclDataType, aclDataType, read_few_bit_number>;
 }  // namespace torch_aclnn::host::aten::kind
 
@@ -261,16 +255,14 @@ static void compute(const call::SwigluMxQuant& a) {
 
 static void compute(const call::RmsNormDynamicMxQuant& a) {
     const RmsNormal result = rms_normal(to_double(a.x), a.gamma, a.epsilon);
-    const at::Tensor normal = result.normal * to_double(a.gamma);
-    mx_quantise(given(a.beta) ? normal + to_double(*a.beta) : normal, -1, kMxBlock, a.roundMode, a.y, a.mxscale);
+    mx_quantise(plus(result.normal * to_double(a.gamma), a.beta), -1, kMxBlock, a.roundMode, a.y, a.mxscale);
     if (a.outputRstd) write(a.rstd, result.inverse);
 }
 static void compute(const call::AddRmsNormDynamicMxQuant& a) {
     const at::Tensor sum = to_double(a.x1) + to_double(a.x2);
     write(a.x, sum);
     const RmsNormal result = rms_normal(sum, a.gamma, a.epsilon);
-    const at::Tensor normal = result.normal * to_double(a.gamma);
-    mx_quantise(given(a.beta) ? normal + to_double(*a.beta) : normal, -1, kMxBlock, a.roundMode, a.y, a.mxscale);
+    mx_quantise(plus(result.normal * to_double(a.gamma), a.beta), -1, kMxBlock, a.roundMode, a.y, a.mxscale);
     if (a.outputRstd) write(a.rstd, result.inverse);
 }
 
@@ -299,8 +291,8 @@ static void compute(const call::SwigluGroupQuant& a) {
     const std::vector<at::Tensor> halves = to_double(a.x).chunk(2, -1);
     const bool limited = a.clampLimit != 0;
     const at::Tensor gate = limited ? halves[0].clamp_max(a.clampLimit) : halves[0];
-    const at::Tensor plain = at::silu(gate) * (limited ? halves[1].clamp(-a.clampLimit, a.clampLimit) : halves[1]);
-    const at::Tensor result = given(a.weight) ? plain * to_double(*a.weight) : plain;
+    const at::Tensor linear = limited ? halves[1].clamp(-a.clampLimit, a.clampLimit) : halves[1];
+    const at::Tensor result = times(at::silu(gate) * linear, a.weight);
     if (a.outputOrigin && a.yOrigin) write(*a.yOrigin, result);
     at::Tensor rows = result.flatten(0, -2).clone(), scales = at::zeros(a.yScale.sizes(), at::kDouble);
     const at::Tensor all = rows.clone();

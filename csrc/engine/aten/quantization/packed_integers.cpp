@@ -35,14 +35,9 @@ at::Tensor read_codes(const char* name, const aclTensor& tensor) {
 
 // The bytes of numbers of four bits.
 at::Tensor read_bytes(const char* name, const aclTensor& tensor, int64_t packed_dim) {
-    const auto bytes = std::make_unique<aclTensor>();  // in the pool, where readers look for handles
-    bytes->sizes = tensor.sizes;
-    bytes->strides = tensor.strides;
-    bytes->storage_sizes = tensor.storage_sizes;
+    const auto bytes = std::make_unique<aclTensor>(tensor);  // in the pool, where readers look for handles
     bytes->dtype = ACL_UINT8;
-    bytes->format = tensor.format;
-    bytes->data = tensor.data;
-    bytes->offset = tensor.offset / 2;
+    bytes->offset /= 2;
     bool even = tensor.rank() > 0 && tensor.offset % 2 == 0 && tensor.sizes[packed_dim] % 2 == 0;
     for (uint64_t d = 0; d < tensor.rank(); d++) {
         if (static_cast<int64_t>(d) == packed_dim) continue;
@@ -225,6 +220,12 @@ DynamicallyQuantised quantise_rows(const at::Tensor& x, int64_t largest) {
     // Rows without elements have no largest one.
     const at::Tensor scale = x.numel() == 0 ? x.sum(-1, true) : x.abs().amax(-1, true) / largest;
     return {at::where(scale == 0, x, x / scale), scale.squeeze(-1)};  // a row of zeros stays one
+}
+
+void store_rows(const at::Tensor& rows, const PackableTensor& y, const OptTensor& scale) {
+    const DynamicallyQuantised result = quantise_rows(rows, y.largest());
+    y.store(result.numbers.view(y.sizes()));
+    write(scale, result.scale);
 }
 
 at::Tensor rows_of_groups(const at::Tensor& per_group, const at::Tensor& ends, int64_t rows) {

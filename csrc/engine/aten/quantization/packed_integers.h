@@ -69,8 +69,6 @@ aclDataType read_quantised_dtype(const char* name, aclDataType dtype);
 // That data type passed as an int64, of which only the lower half is read: where torch_npu passes an int, the upper half is not defined.
 aclDataType read_quantised_number(const char* name, int64_t number);
 
-// "static" or "dynamic", and "rint", which rounds halfway cases to even.
-
 namespace kind {
 using Packable = Kind<const aclTensor*, PackableTensor, const PackableTensor&, read_packable>;
 using InBlocks = Kind<const aclTensor*, PackableTensor, const PackableTensor&, read_in_blocks>;
@@ -91,6 +89,17 @@ void require_expected(const char* name, const PackableTensor& tensor, const IfWa
 inline at::Tensor to_double(const at::Tensor& tensor) {
     return tensor.to(at::kDouble);
 }
+// With numbers added or multiplied where they are given.
+inline at::Tensor plus(const at::Tensor& x, const OptTensor& numbers) {
+    return given(numbers) ? x.add(to_double(*numbers)) : x;
+}
+inline at::Tensor times(const at::Tensor& x, const OptTensor& factors) {
+    return given(factors) ? x.mul(to_double(*factors)) : x;
+}
+// By scales that divide or multiply, and offsets.
+inline at::Tensor scaled(const at::Tensor& x, const at::Tensor& scale, const OptTensor& offset, bool divide) {
+    return plus(divide ? x.div(to_double(scale)) : x.mul(to_double(scale)), offset);
+}
 
 // 161002 unless the numbers have eight bits.
 void require_bytes(const char* name, const PackableTensor& y);
@@ -106,6 +115,8 @@ struct DynamicallyQuantised {
     at::Tensor numbers, scale;
 };
 DynamicallyQuantised quantise_rows(const at::Tensor& x, int64_t largest);
+// Writes those for the data type of y, in its shape.
+void store_rows(const at::Tensor& rows, const PackableTensor& y, const OptTensor& scale);
 
 // The row of `per_group` for each of so many rows, of groups that end at the given rows.
 at::Tensor rows_of_groups(const at::Tensor& per_group, const at::Tensor& ends, int64_t rows);

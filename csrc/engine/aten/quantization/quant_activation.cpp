@@ -11,18 +11,11 @@ namespace {
 
 // x / rms(x) gamma + beta, in float64.
 at::Tensor normalised(const at::Tensor& x, const at::Tensor& gamma, const OptTensor& beta, double epsilon) {
-    const at::Tensor normal = rms_normal(x, gamma, epsilon).normal * to_double(gamma);
-    return given(beta) ? normal + to_double(*beta) : normal;
+    return plus(rms_normal(x, gamma, epsilon).normal * to_double(gamma), beta);
 }
 
 at::Tensor sum_of(const at::Tensor& x1, const at::Tensor& x2) {
     return to_double(x1) + to_double(x2);
-}
-
-// Scales that divide or multiply, and zero points.
-at::Tensor scaled(const at::Tensor& x, const at::Tensor& scales, const OptTensor& zero_points, bool divide) {
-    const at::Tensor numbers = divide ? x / to_double(scales) : x * to_double(scales);
-    return given(zero_points) ? numbers + to_double(*zero_points) : numbers;
 }
 
 bool first_wanted(const std::optional<std::vector<unsigned char>>& mask) {
@@ -30,12 +23,6 @@ bool first_wanted(const std::optional<std::vector<unsigned char>>& mask) {
 }
 bool second_wanted(const std::optional<std::vector<unsigned char>>& mask, const OptTensor& smooth1, const OptTensor& smooth2) {
     return mask && !mask->empty() ? (*mask)[1] != 0 : given(smooth1) && given(smooth2);
-}
-
-void quantise_normal(const at::Tensor& normal, const OptTensor& smooth, const PackableTensor& y, at::Tensor& scale) {
-    const DynamicallyQuantised result = quantise_rows(given(smooth) ? normal * to_double(*smooth) : normal, y.largest());
-    y.store(result.numbers);
-    write(scale, result.scale);
 }
 
 // The values for each row: one row for all of them, or one for each group.
@@ -78,35 +65,17 @@ void swiglu_quant(const at::Tensor& x, const OptTensor& smooth, const OptTensor&
     write(scale, 1 / result.scale);
 }
 
-struct DequantSwiglu {
-    const at::Tensor& x;
-    const OptTensor &weight_scale, &activation_scale, &bias, &quant_scale, &quant_offset;
-
-    // The numbers that the quantised x represents.
-    at::Tensor dequantised(const OptTensor& ends) const {
-        at::Tensor rows = to_double(x).flatten(0, -2);
-        const int64_t count = rows.size(0);
-        if (x.scalar_type() != at::kInt) return rows;
-        const bool early = given(bias) && bias->scalar_type() == at::kInt;
-        if (early) rows = rows + of_rows(*bias, ends, count);
-        if (given(weight_scale)) rows = rows * of_rows(*weight_scale, ends, count);
-        if (given(activation_scale)) rows = rows * to_double(*activation_scale).reshape({-1, 1});
-        return given(bias) && !early ? rows + of_rows(*bias, ends, count) : rows;
-    }
-    void store(const at::Tensor& rows, const OptTensor& ends, bool dynamic, const PackableTensor& y, at::Tensor& scale) const {
-        at::Tensor numbers = rows;
-        const int64_t count = rows.size(0);
-        if (!dynamic) {
-            if (given(quant_scale)) numbers = numbers / of_rows(*quant_scale, ends, count);
-            if (given(quant_offset)) numbers = numbers + of_rows(*quant_offset, ends, count);
-            return y.store(numbers.view(y.sizes()));
-        }
-        if (given(quant_scale)) numbers = numbers * of_rows(*quant_scale, ends, count);
-        const DynamicallyQuantised result = quantise_rows(numbers, 127);
-        y.store(result.numbers.view(y.sizes()));
-        write(scale, result.scale);
-    }
-};
+// The numbers that the quantised x represents.
+at::Tensor dequantised(const call::DequantSwigluQuant& a, const OptTensor& ends) {
+    at::Tensor rows = to_double(a.x).flatten(0, -2);
+    const int64_t count = rows.size(0);
+    if (a.x.scalar_type() != at::kInt) return rows;
+    const bool early = given(a.bias) && a.bias->scalar_type() == at::kInt;
+    if (early) rows = rows + of_rows(*a.bias, ends, count);
+    if (given(a.weightScale)) rows = rows * of_rows(*a.weightScale, ends, count);
+    if (given(a.activationScale)) rows = rows * to_double(*a.activationScale).reshape({-1, 1});
+    return given(a.bias) && !early ? rows + of_rows(*a.bias, ends, count) : rows;
+}
 
 }  // namespace
 
@@ -119,14 +88,14 @@ static void compute(const call::AddRmsNormQuant& a) {
 }
 static void compute(const call::AddRmsNormDynamicQuantV2& a) {
     const at::Tensor sum = sum_of(a.x1, a.x2), normal = normalised(sum, a.gamma, a.beta, a.epsilon);
-    if (first_wanted(a.outputMask)) quantise_normal(normal, a.smoothScale1, a.y1, a.scale1);
-    if (second_wanted(a.outputMask, a.smoothScale1, a.smoothScale2)) quantise_normal(normal, a.smoothScale2, a.y2, a.scale2);
+    if (first_wanted(a.outputMask)) store_rows(times(normal, a.smoothScale1), a.y1, a.scale1);
+    if (second_wanted(a.outputMask, a.smoothScale1, a.smoothScale2)) store_rows(times(normal, a.smoothScale2), a.y2, a.scale2);
     write(a.xOut, sum);
 }
 static void compute(const call::AddRmsNormDynamicQuant& a) {
     const at::Tensor sum = sum_of(a.x1, a.x2), normal = normalised(sum, a.gamma, std::nullopt, a.epsilon);
-    quantise_normal(normal, a.smoothScale1, a.y1, a.scale1);
-    if (given(a.smoothScale2)) quantise_normal(normal, a.smoothScale2, a.y2, a.scale2);
+    store_rows(times(normal, a.smoothScale1), a.y1, a.scale1);
+    if (given(a.smoothScale2)) store_rows(times(normal, a.smoothScale2), a.y2, a.scale2);
     write(a.xOut, sum);
 }
 
@@ -157,11 +126,14 @@ static void check(const call::DequantSwigluQuant& a) {
 }
 // swigluMode 1 pairs neighbours and limits them.
 static void compute(const call::DequantSwigluQuant& a) {
-    const DequantSwiglu unit{a.x, a.weightScale, a.activationScale, a.bias, a.quantScale, a.quantOffset};
     const OptTensor ends = ends_of(a.groupIndex, true);
-    const at::Tensor rows = unit.dequantised(ends);
-    unit.store(a.swigluMode == 1 ? swiglu_by_pairs(rows, a.clampLimit, a.gluAlpha, a.gluBias) : swiglu(rows, a.activateLeft), ends,
-               a.quantMode == "dynamic", a.y, a.scale);
+    const at::Tensor x = dequantised(a, ends);
+    at::Tensor rows = a.swigluMode == 1 ? swiglu_by_pairs(x, a.clampLimit, a.gluAlpha, a.gluBias) : swiglu(x, a.activateLeft);
+    const at::Tensor scale = given(a.quantScale) ? of_rows(*a.quantScale, ends, rows.size(0)) : at::ones({}, at::kDouble);
+    if (a.quantMode == "dynamic") return store_rows(rows * scale, a.y, a.scale);
+    rows = rows / scale;
+    if (given(a.quantOffset)) rows = rows + of_rows(*a.quantOffset, ends, rows.size(0));
+    a.y.store(rows.view(a.y.sizes()));
 }
 
 #include "vocabulary/quantization/quant_activation_rows.inc"

@@ -119,8 +119,7 @@ static void compute(const call::Quantize& a) {
     write_rounded(a.out, numbers);
 }
 static void compute(const call::AscendAntiQuant& a) {
-    const at::Tensor numbers = given(a.offset) ? to_double(a.x.values()) + to_double(*a.offset) : to_double(a.x.values());
-    const at::Tensor factor = to_double(a.scale);
+    const at::Tensor numbers = plus(to_double(a.x.values()), a.offset), factor = to_double(a.scale);
     write(a.y, a.sqrtMode ? numbers * factor * factor : numbers * factor);
 }
 
