@@ -14,7 +14,7 @@ std::string shape_text(at::IntArrayRef sizes) {
     return c10::str("shape ", sizes);
 }
 
-void require_not_given(const char* name, const std::optional<at::Tensor>& tensor) {
+void require_not_given(const char* name, const OptTensor& tensor) {
     if (given(tensor)) refuse(name, "null: the engine has none", shape_text(tensor->sizes()));
 }
 
@@ -22,7 +22,7 @@ void require_not_given(std::initializer_list<NamedOptional> parameters) {
     for (const auto& [name, tensor] : parameters) require_not_given(name, tensor);
 }
 
-void require_not_given(const char* name, const std::optional<std::vector<int64_t>>& list) {
+void require_not_given(const char* name, const OptNumbers& list) {
     if (list && !list->empty()) refuse(name, "null: the engine has none", c10::str(at::IntArrayRef(*list)));
 }
 

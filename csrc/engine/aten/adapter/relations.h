@@ -21,6 +21,7 @@ using host::refuse_null;
 using host::to_string;
 
 using OptTensor = std::optional<at::Tensor>;
+using OptNumbers = std::optional<std::vector<int64_t>>;
 
 // A tensor under its documented name.
 struct NamedShape {
@@ -41,15 +42,15 @@ constexpr int64_t from_front(int64_t dim, int64_t rank) {
 }
 
 // An optional tensor, of which null and an empty one both mean that it is not given.
-inline bool given(const std::optional<at::Tensor>& tensor) {
+inline bool given(const OptTensor& tensor) {
     return tensor && tensor->numel() > 0;
 }
 
 // Refuses the parameter where it is given, or each of several.
-using NamedOptional = std::pair<const char*, const std::optional<at::Tensor>&>;
-void require_not_given(const char* name, const std::optional<at::Tensor>& tensor);
+using NamedOptional = std::pair<const char*, const OptTensor&>;
+void require_not_given(const char* name, const OptTensor& tensor);
 void require_not_given(std::initializer_list<NamedOptional> parameters);
-void require_not_given(const char* name, const std::optional<std::vector<int64_t>>& list);
+void require_not_given(const char* name, const OptNumbers& list);
 
 // Refuses with 161001 a null where the argument is needed.
 template <class Argument>

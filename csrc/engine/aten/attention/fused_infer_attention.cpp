@@ -16,7 +16,7 @@ InferenceAttention inference(const FusedInferAttentionScore& a) {
 }
 // One position of each sequence, against all its keys; the lengths are those of the keys.
 InferenceAttention incremental(const FusedInferAttentionScore& a) {
-    static const std::optional<std::vector<int64_t>> none;
+    static const OptNumbers none;
     InferenceAttention one{a, none, a.actualSeqLengths};
     one.before = one.after = std::numeric_limits<int32_t>::max();
     one.key_lengths_name = "actualSeqLengths";

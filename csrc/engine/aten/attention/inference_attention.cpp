@@ -1,7 +1,6 @@
 #include "engine/aten/attention/inference_attention.h"
 
 #include <algorithm>
-#include <limits>
 
 #include "engine/aten/attention/attention_arguments.h"
 #include "engine/aten/numerics/indices.h"
@@ -44,8 +43,8 @@ bool is_single(const InferenceAttention& a) {
 }
 
 // Those of the queries. With one position in each query they mean nothing: programs pass the lengths of the keys there.
-const std::optional<std::vector<int64_t>>& query_lengths(const InferenceAttention& a) {
-    static const std::optional<std::vector<int64_t>> none;
+const OptNumbers& query_lengths(const InferenceAttention& a) {
+    static const OptNumbers none;
     return is_single(a) ? none : a.query_lengths;
 }
 
@@ -55,7 +54,7 @@ int64_t length_of(const std::vector<int64_t>& lengths, int64_t i) {
 }
 
 // Where the i-th sequence is: its length, or between the ends of the one before and its own.
-Place place_of(const std::optional<std::vector<int64_t>>& lengths, bool packed, int64_t i, int64_t whole) {
+Place place_of(const OptNumbers& lengths, bool packed, int64_t i, int64_t whole) {
     if (!lengths || lengths->empty()) return {i, 0, whole};
     if (!packed) return {i, 0, length_of(*lengths, i)};
     const int64_t first = i == 0 ? 0 : (*lengths)[i - 1];
@@ -170,10 +169,10 @@ Attended attend(const InferenceAttention& a, const Place& query, const Place& ke
         const at::Tensor own = upcast(a.shift->select(0, a.shift->size(0) == 1 ? 0 : query.batch));
         scores = scores + own.narrow(1, 0, query.length).narrow(2, 0, key.length);
     }
-    scores = scores.masked_fill(masked(a, query.batch, query.length, key.length), -std::numeric_limits<double>::infinity());
+    scores = scores.masked_fill(masked(a, query.batch, query.length, key.length), -kInfinity);
     if (given(a.sink)) scores = at::cat({scores, upcast(*a.sink).view({-1, 1, 1}).expand({a.heads, query.length, 1})}, 2);
     const at::Tensor lse = at::logsumexp(scores, {2}, true);
-    const at::Tensor powers = at::exp(scores - lse.masked_fill(lse.eq(-std::numeric_limits<double>::infinity()), 0));
+    const at::Tensor powers = at::exp(scores - lse.masked_fill(lse.eq(-kInfinity), 0));
     return {at::matmul(powers.narrow(2, 0, key.length), keys_of(a, a.values, key)), lse};
 }
 
@@ -200,7 +199,7 @@ void require_quantisation(const InferenceAttention& a) {
     if (given(a.quant_scale)) check("quantOffset2", a.quant_offset);
 }
 
-void require_lengths(const char* name, const std::optional<std::vector<int64_t>>& lengths, bool ends, int64_t batch, int64_t whole) {
+void require_lengths(const char* name, const OptNumbers& lengths, bool ends, int64_t batch, int64_t whole) {
     if (!lengths || lengths->empty()) {
         if (ends) refuse_null(name, "the ends of the sequences, as the layout has a T");
         return;
@@ -276,7 +275,7 @@ void require_pages(const InferenceAttention& a, int64_t batch) {
         if (cache.dim() < 3 || cache.dim() > 5 || positions_of_block(cache) == 0)
             refuse(name, "a cache of 3, 4 or 5 dimensions with positions in each block", shape_text(cache.sizes()));
     if (!a.key_lengths || a.key_lengths->empty()) refuse_null(a.key_lengths_name, "the lengths, as there is a blockTable");
-    require_lengths(a.key_lengths_name, a.key_lengths, false, batch, std::numeric_limits<int64_t>::max());
+    require_lengths(a.key_lengths_name, a.key_lengths, false, batch, kUnbounded);
 }
 
 }  // namespace

@@ -15,7 +15,7 @@ namespace torch_aclnn::host::aten {
 
 struct InferenceAttention {
     const call::FusedInferAttentionScore& a;
-    const std::optional<std::vector<int64_t>>&query_lengths, &key_lengths;
+    const OptNumbers &query_lengths, &key_lengths;
     const at::Tensor& query = a.query;
     at::TensorList keys = a.key, values = a.value;  // one tensor, or one for each sequence
     const OptTensor &shift = a.pseShift, &mask = a.attenMask, &pages = a.blockTable, &query_rope = a.queryRope, &key_rope = a.keyRope;

@@ -40,7 +40,7 @@ struct EightBitAttention {
         require_attention(layout.name, layout.heads, {"query", query.placeholder()}, {"key", key.placeholder()},
                           {"value", value.placeholder()});
         require_not_given("attenMask", mask);
-        for (const auto& [name, tensor] : {std::pair<const char*, const PackableTensor&>{"key", key}, {"value", value}})
+        for (const auto& [name, tensor] : {NamedPackable{"key", key}, {"value", value}})
             if (tensor.float_type() != query.float_type())
                 refuse(name, to_string(query.float_type()) + ", as query has", to_string(tensor.float_type()));
         if (has_half_a_byte(query.float_type()) || query.float_type() == ACL_FLOAT8_E8M0)

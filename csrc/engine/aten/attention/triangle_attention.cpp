@@ -31,7 +31,7 @@ struct TriangleAttention {
                       const OptTensor& mask, double scale)
         : query(upcast(q)), key1(upcast(k1)), value1(upcast(v1)), key2(upcast(k2)), value2(upcast(v2)) {
         at::Tensor scores = products(query, key1, key2) * scale;
-        if (mask) scores = scores.masked_fill(mask->to(at::kBool), -std::numeric_limits<double>::infinity());
+        if (mask) scores = scores.masked_fill(mask->to(at::kBool), -kInfinity);
         maximum = scores.amax(4, true);
         const at::Tensor powers = at::exp(scores - maximum.nan_to_num(0, 0, 0));
         sum = powers.sum(4, true);

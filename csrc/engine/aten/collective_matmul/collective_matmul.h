@@ -34,8 +34,7 @@ inline int64_t rows_of_ranks(const RanksGroup& group, const at::Tensor& x1) {
     return rows;
 }
 
-using OptAxes = std::optional<std::vector<int64_t>>;
-inline void require_axes(const OptAxes& axes, at::IntArrayRef wanted) {
+inline void require_axes(const OptNumbers& axes, at::IntArrayRef wanted) {
     if (axes && !axes->empty() && at::IntArrayRef(*axes) != wanted)
         refuse("alltoAllAxes", c10::str("none, or ", wanted), c10::str(at::IntArrayRef(*axes)));
 }

@@ -47,14 +47,13 @@ struct FewBitFactors {
 
     void require() const {
         const bool one = mode == kOneScale;
-        for (const auto& [name, tensor] : {std::pair<const char*, const PackableTensor&>{x_name, x}, {weight_name, weight}}) {
+        for (const auto& [name, tensor] : {NamedPackable{x_name, x}, {weight_name, weight}}) {
             const bool right = one ? tensor.float_type() == ACL_HIFLOAT8 : has_eight_bits(tensor) || tensor.float_type() == ACL_FLOAT4_E2M1;
             if (!right) refuse(name, one ? "HIFLOAT8" : "FLOAT8_E4M3FN, FLOAT8_E5M2 or FLOAT4_E2M1", to_string(tensor.float_type()));
         }
         if (x.tensor().size(0) != x.sizes()[0]) refuse(x_name, "four-bit numbers that lie along rows", "along columns");
         require_factors(x_name, x.sizes(), weight_name, weight.sizes());
-        for (const auto& [name, tensor] :
-             {std::pair<const char*, const PackableTensor&>{x_scale_name, x_scale}, {weight_scale_name, weight_scale}}) {
+        for (const auto& [name, tensor] : {NamedPackable{x_scale_name, x_scale}, {weight_scale_name, weight_scale}}) {
             if (!one) require_mx_scale(name, tensor);
             if (one && tensor.scalar_type() != at::kFloat) refuse(name, "FLOAT", c10::str(tensor.scalar_type()));
         }

@@ -39,7 +39,7 @@ struct FeedForward {
             refuse("activation", "fastgelu, gelu, relu or silu: no page says which half is the gate", std::string(a.activation));
         const std::vector<int64_t> first = a.weight1.sizes(), second = a.weight2.sizes();
         if (second.size() != first.size() || second.front() < experts() || (has_experts() && second[0] != first[0]))
-            refuse("weight2", c10::str("as many matrices as weight1, ", at::IntArrayRef(first)), shape_text(at::IntArrayRef(second)));
+            refuse("weight2", c10::str("as many matrices as weight1, ", at::IntArrayRef(first)), shape_text(second));
         require_factors("x", a.x.sizes().vec(), "weight1", first);
         require_factors("weight1", first, "weight2", second);
         const bool integers = a.x.scalar_type() == at::kChar;
@@ -123,7 +123,7 @@ struct QuantisingProduct {
         if (a.quantizedWeight.has_four_bits() || a.quantizedWeight.scalar_type() != at::kChar)
             refuse("quantizedWeight", "INT8", c10::str(a.quantizedWeight.scalar_type()));
         require_factors("x", a.x.sizes().vec(), "quantizedWeight", sizes);
-        if (sizes.size() != rank) refuse("quantizedWeight", c10::str(rank, " dimensions"), shape_text(at::IntArrayRef(sizes)));
+        if (sizes.size() != rank) refuse("quantizedWeight", c10::str(rank, " dimensions"), shape_text(sizes));
         if (given(a.smoothScale)) require_expected("smoothScale", *a.smoothScale, shape({a.x.size(1)}));
         if (given(a.xScale)) require_expected("xScale", *a.xScale, shape({a.xQuantMode == "pertoken" ? a.x.size(0) : 1}));
         const Expected columns = sizes.size() == 3 ? shape({sizes[0], sizes[2]}) : shape({sizes[1]});
@@ -158,7 +158,7 @@ void require_equal_batches(const PackableTensor& x1, const PackableTensor& x2, b
     require_integers(x1, x2, turn1, turn2, "", std::nullopt);
     const std::vector<int64_t> left = x1.sizes(), right = x2.sizes();
     if (left.size() > 3 || left.size() != right.size() || (left.size() == 3 && left[0] != right[0]))
-        refuse("x2", c10::str("as many matrices as x1, ", at::IntArrayRef(left)), shape_text(at::IntArrayRef(right)));
+        refuse("x2", c10::str("as many matrices as x1, ", at::IntArrayRef(left)), shape_text(right));
 }
 at::Tensor biased_product(const PackableTensor& x1, const PackableTensor& x2, bool turn1, bool turn2, const OptTensor& bias) {
     return plus(at::matmul(exchanged(to_double(x1.values()), turn1), exchanged(to_double(x2.values()), turn2)), bias);

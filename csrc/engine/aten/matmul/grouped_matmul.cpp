@@ -63,10 +63,10 @@ void require_lists(const Grouped& a, int64_t type, size_t outputs) {
     const bool one = a.splitItem >= 2, may_be_batches = !one && type == kNoGroups;
     for (const PackableTensor& tensor : x)
         if (tensor.sizes().size() < 2 || (tensor.sizes().size() != 2 && !may_be_batches))
-            refuse("x", may_be_batches ? "at least 2 dimensions" : "2 dimensions", shape_text(at::IntArrayRef(tensor.sizes())));
+            refuse("x", may_be_batches ? "at least 2 dimensions" : "2 dimensions", shape_text(tensor.sizes()));
     for (const PackableTensor& tensor : weight)
         if (tensor.sizes().size() != 2 && (tensor.sizes().size() != 3 || weight.size() > 1))
-            refuse("weight", weight.size() > 1 ? "2 dimensions" : "2 or 3 dimensions", shape_text(at::IntArrayRef(tensor.sizes())));
+            refuse("weight", weight.size() > 1 ? "2 dimensions" : "2 or 3 dimensions", shape_text(tensor.sizes()));
     if (one && outputs != 1) refuse("out", "1 tensor", std::to_string(outputs));
     const int64_t weights = weight_count(weight);
     if (type == kColumns && (x.size() != 1 || weight.size() != 1 || weight[0].sizes().size() != 2))
@@ -243,7 +243,7 @@ void multiply(const Grouped& a, int64_t type, at::IntArrayRef list, at::TensorLi
     }
 }
 
-int64_t count_of(const std::optional<std::vector<int64_t>>& ends, int64_t) {
+int64_t count_of(const OptNumbers& ends, int64_t) {
     return ends ? static_cast<int64_t>(ends->size()) : 0;
 }
 int64_t count_of(const OptTensor& list, int64_t type) {
@@ -251,7 +251,7 @@ int64_t count_of(const OptTensor& list, int64_t type) {
 }
 
 // A list of ends means groups of rows; without one x is a list already.
-int64_t type_of(const std::optional<std::vector<int64_t>>& ends) {
+int64_t type_of(const OptNumbers& ends) {
     return ends && !ends->empty() ? kRows : kNoGroups;
 }
 

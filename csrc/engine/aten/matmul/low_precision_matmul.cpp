@@ -104,7 +104,7 @@ static void compute(const call::DualLevelQuantMatmulWeightNz& a) {
 }
 
 static void check(const call::WeightQuantPreprocess& a) {
-    for (const auto& [name, tensor] : {std::pair<const char*, const PackableTensor&>{"weight", a.weight}, {"outWeight", a.outWeight}})
+    for (const auto& [name, tensor] : {NamedPackable{"weight", a.weight}, {"outWeight", a.outWeight}})
         if (tensor.float_type() != ACL_FLOAT4_E2M1) refuse(name, "FLOAT4_E2M1", to_string(tensor.float_type()));
     if (a.kGroupSize != 0) require_between("kGroupSize", a.kGroupSize, kMxBlock, kMxBlock);
     require_mx_scale("weightScale", a.weightScale);

@@ -38,7 +38,7 @@ struct Range {
 std::vector<Range> groups_of(at::IntArrayRef list, int64_t type, int64_t whole, int64_t weights);
 // The values of a list; none without one.
 std::vector<int64_t> numbers(const OptTensor& list);
-inline std::vector<int64_t> numbers(const std::optional<std::vector<int64_t>>& list) {
+inline std::vector<int64_t> numbers(const OptNumbers& list) {
     return list.value_or(std::vector<int64_t>());
 }
 

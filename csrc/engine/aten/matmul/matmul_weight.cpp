@@ -59,8 +59,7 @@ Weight read_weight(const char* name, aclTensor* handle) {
 // The shape of a product with a weight in blocks, of so many dimensions.
 Expected product_with(const at::Tensor& self, const PackableTensor& weight, size_t least, size_t most) {
     const std::vector<int64_t> left = self.sizes().vec(), right = weight.sizes();
-    if (left.size() < least || left.size() > most)
-        refuse("self", c10::str(least, " to ", most, " dimensions"), shape_text(at::IntArrayRef(left)));
+    if (left.size() < least || left.size() > most) refuse("self", c10::str(least, " to ", most, " dimensions"), shape_text(left));
     require_factors("self", left, "mat2", right);
     return product_shape(left, right);
 }

@@ -24,7 +24,7 @@ struct QuantisedExperts {
         if (x.dim() != 2 || x.scalar_type() != at::kChar) refuse("x", "2 dimensions of INT8", shape_text(x.sizes()));
         const std::vector<int64_t> of = sizes();
         if (of.size() != 3 || weight.has_four_bits() || weight.scalar_type() != at::kChar)
-            refuse(weight_name, "3 dimensions of INT8: the engine has no weights of four bits here", shape_text(at::IntArrayRef(of)));
+            refuse(weight_name, "3 dimensions of INT8: the engine has no weights of four bits here", shape_text(of));
         if (of[1] != x.size(1)) refuse(weight_name, c10::str(x.size(1), " rows, as x has columns"), shape_text(of));
         require_expected(scale_name, scale, shape({of[0], of[2]}));
         require_expected("groupList", groups, shape({of[0]}));
@@ -52,7 +52,7 @@ void swiglu_of_groups(const QuantisedExperts& experts, const at::Tensor& groups,
 }
 
 Expected half_columns(const at::Tensor& x, const PackableTensor& weight) {
-    if (weight.sizes().back() % 2 != 0) refuse("weight", "an even number of columns", shape_text(at::IntArrayRef(weight.sizes())));
+    if (weight.sizes().back() % 2 != 0) refuse("weight", "an even number of columns", shape_text(weight.sizes()));
     return shape({x.size(0), weight.sizes().back() / 2});
 }
 

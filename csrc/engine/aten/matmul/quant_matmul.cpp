@@ -19,10 +19,10 @@ std::vector<int64_t> exchanged(std::vector<int64_t> sizes, bool transpose) {
 }
 
 void require_factors(const char* left_name, const std::vector<int64_t>& left, const char* right_name, const std::vector<int64_t>& right) {
-    if (left.size() < 2) refuse(left_name, "at least 2 dimensions", shape_text(at::IntArrayRef(left)));
-    if (right.size() < 2) refuse(right_name, "at least 2 dimensions", shape_text(at::IntArrayRef(right)));
+    if (left.size() < 2) refuse(left_name, "at least 2 dimensions", shape_text(left));
+    if (right.size() < 2) refuse(right_name, "at least 2 dimensions", shape_text(right));
     if (left.back() != right[right.size() - 2])
-        refuse(right_name, c10::str(left.back(), " rows, as many as ", left_name, " has columns"), shape_text(at::IntArrayRef(right)));
+        refuse(right_name, c10::str(left.back(), " rows, as many as ", left_name, " has columns"), shape_text(right));
 }
 
 Expected product_shape(const std::vector<int64_t>& left, const std::vector<int64_t>& right) {
@@ -33,8 +33,7 @@ Expected product_shape(const std::vector<int64_t>& left, const std::vector<int64
     for (size_t d = 3; d <= std::min(left.size(), right.size()); d++) {  // from the last
         int64_t& size = expected.sizes[expected.sizes.size() - d];
         const int64_t other = right[right.size() - d];
-        if (size != 1 && other != 1 && size != other)
-            refuse("x2", c10::str(size, " matrices, as x1 has"), shape_text(at::IntArrayRef(right)));
+        if (size != 1 && other != 1 && size != other) refuse("x2", c10::str(size, " matrices, as x1 has"), shape_text(right));
         if (size == 1) size = other;
     }
     return expected;

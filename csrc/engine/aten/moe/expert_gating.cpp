@@ -2,7 +2,6 @@
 #include <ATen/ATen.h>
 
 #include <algorithm>
-#include <limits>
 
 #include "engine/aten/numerics/results.h"
 #include "vocabulary/moe/expert_gating_calls.h"
@@ -36,7 +35,7 @@ at::Tensor of_best_groups(const at::Tensor& scores, int64_t groups, int64_t k_gr
     const at::Tensor grouped = scores.unflatten(-1, at::IntArrayRef{groups, -1});
     const at::Tensor best = by_two ? largest(grouped, std::min<int64_t>(2, grouped.size(-1))).values.sum(-1) : grouped.amax(-1);
     const at::Tensor others = at::ones_like(best, at::kBool).scatter(-1, largest(best, k_groups).experts, false);
-    return grouped.masked_fill(others.unsqueeze(-1), -std::numeric_limits<double>::infinity()).flatten(-2);
+    return grouped.masked_fill(others.unsqueeze(-1), -kInfinity).flatten(-2);
 }
 
 }  // namespace

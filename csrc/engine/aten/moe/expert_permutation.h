@@ -11,7 +11,7 @@
 
 namespace torch_aclnn::host::aten {
 
-inline void require_restored(const std::optional<std::vector<int64_t>>& shape, const at::Tensor& restored) {
+inline void require_restored(const OptNumbers& shape, const at::Tensor& restored) {
     if (shape && shape->size() > 1 && at::IntArrayRef(*shape) != restored.sizes())
         refuse("restoreShape", c10::str("the shape of the tokens, ", restored.sizes()), c10::str(at::IntArrayRef(*shape)));
 }

@@ -11,14 +11,12 @@ using namespace torch_aclnn::host::aten;
 
 namespace {
 
-using OptRange = std::optional<std::vector<int64_t>>;
-
 struct RowRange {
     int64_t first, end;
     int64_t size() const { return end - first; }
 };
 // Without one, the first of all, of which 0 and negative numbers count from the end.
-RowRange row_range(const OptRange& range, int64_t rows, int64_t wanted) {
+RowRange row_range(const OptNumbers& range, int64_t rows, int64_t wanted) {
     if (!range || range->empty()) return {0, wanted > 0 ? std::min(wanted, rows) : std::max<int64_t>(rows + wanted, 0)};
     require_rising_pair("range", *range, rows);
     return {(*range)[0], (*range)[1]};

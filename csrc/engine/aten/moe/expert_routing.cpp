@@ -36,7 +36,7 @@ struct Routing {
     Routing(const at::Tensor& expert_idx, int64_t first, int64_t end) : first(first), end(end) {
         const at::Tensor flat = expert_idx.to(at::kLong).flatten();
         const at::Tensor inside = flat.ge(first).logical_and(flat.lt(end));
-        const Sorted by_expert = sorted(flat.masked_fill(flat.lt(first), std::numeric_limits<int64_t>::max()));
+        const Sorted by_expert = sorted(flat.masked_fill(flat.lt(first), kUnbounded));
         experts = by_expert.values;
         order = by_expert.order;
         chosen = flat.masked_select(inside);

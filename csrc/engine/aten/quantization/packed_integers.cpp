@@ -93,7 +93,7 @@ void PackableTensor::read_layout(const aclTensor& handle) {
     const uint64_t last = filled->storage_sizes.size() - 1;  // two numbers of four bits are a byte of a block's row
     if (has_half_a_byte(handle.dtype) && filled->storage_sizes.size() > 0) {
         if (in_order_.back() % 2 != 0 || filled->storage_sizes[last] % 2 != 0)
-            refuse(name_, "rows of four-bit numbers that end with a byte", shape_text(at::IntArrayRef(in_order_)));
+            refuse(name_, "rows of four-bit numbers that end with a byte", shape_text(in_order_));
         numbers_in_one_ = 2;
         in_order_.back() /= 2;
         filled->storage_sizes[last] /= 2;
@@ -151,8 +151,7 @@ at::Tensor PackableTensor::packed(const at::Tensor& bits) const {
 }
 
 void PackableTensor::store(const at::Tensor& numbers, std::string_view rounding) const {
-    if (numbers.sizes() != at::IntArrayRef(sizes()))
-        refuse(name_, c10::str("the result's shape ", numbers.sizes()), shape_text(at::IntArrayRef(sizes())));
+    if (numbers.sizes() != at::IntArrayRef(sizes())) refuse(name_, c10::str("the result's shape ", numbers.sizes()), shape_text(sizes()));
     at::Tensor stored = stored_;
     if (!is_floating() && !has_four_bits()) return write_rounded(stored, numbers);
     const at::Tensor bits = is_floating() ? encoded(numbers, float_type_, rounding).to(at::kLong)

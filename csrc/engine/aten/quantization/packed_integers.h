@@ -58,6 +58,7 @@ class PackableTensor {
     int64_t numbers_in_one_ = 1;
     int64_t packed_dim_ = 0;
 };
+using NamedPackable = std::pair<const char*, const PackableTensor&>;
 inline PackableTensor read_packable(const char* name, const aclTensor* handle) {
     return {name, handle};
 }

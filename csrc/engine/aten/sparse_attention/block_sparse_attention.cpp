@@ -14,19 +14,19 @@ struct BlockSparseAttention {
     const Arguments& a;
     const at::Tensor &query = a.query, &key = a.key, &value = a.value, &mask = a.blockSparseMask;
     at::IntArrayRef block = a.blockShape;
-    const OptLengths &query_lengths = a.actualSeqLengths, &key_lengths = a.actualSeqLengthsKv;
+    const OptNumbers &query_lengths = a.actualSeqLengths, &key_lengths = a.actualSeqLengthsKv;
     std::string_view layout = a.qInputLayout;
     int64_t key_heads = a.numKeyValueHeads;
 
     bool packed() const { return layout == "TND"; }
     int64_t sequences() const { return packed() ? static_cast<int64_t>(query_lengths->size()) : query.size(0); }
-    static bool given_lengths(const OptLengths& lengths) { return lengths && !lengths->empty(); }
-    int64_t longest(const OptLengths& lengths, const at::Tensor& tensor) const {
+    static bool given_lengths(const OptNumbers& lengths) { return lengths && !lengths->empty(); }
+    int64_t longest(const OptNumbers& lengths, const at::Tensor& tensor) const {
         if (!packed()) return tensor.size(2);
         return lengths->empty() ? 0 : *std::max_element(lengths->begin(), lengths->end());
     }
 
-    void require_lengths(const char* name, const OptLengths& lengths, const at::Tensor& tensor) const {
+    void require_lengths(const char* name, const OptNumbers& lengths, const at::Tensor& tensor) const {
         if (packed() && !given_lengths(lengths)) refuse_null(name, "for the layout TND");
         if (!given_lengths(lengths)) return;
         if (static_cast<int64_t>(lengths->size()) != sequences())

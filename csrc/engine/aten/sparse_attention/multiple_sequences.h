@@ -38,8 +38,7 @@ struct TokenSequences {
 };
 
 // Lengths that come as an array; none are given by an empty one.
-using OptLengths = std::optional<std::vector<int64_t>>;
-inline OptTensor lengths_tensor(const OptLengths& lengths) {
+inline OptTensor lengths_tensor(const OptNumbers& lengths) {
     return lengths && !lengths->empty() ? std::optional(at::tensor(*lengths, at::kLong)) : std::nullopt;
 }
 

@@ -34,7 +34,7 @@ Expected statistics_of_token(const at::Tensor& query) {
     return shape({query.size(0), query.size(1), 8});
 }
 
-TokenSequences packed_sequences(const OptLengths& query, const OptLengths& key, const char* key_name) {
+TokenSequences packed_sequences(const OptNumbers& query, const OptNumbers& key, const char* key_name) {
     return {"TND", "TND", lengths_tensor(query), lengths_tensor(key), std::nullopt, "actualSeqQLen", key_name};
 }
 int64_t length_of(at::IntArrayRef ends, size_t sequence) {

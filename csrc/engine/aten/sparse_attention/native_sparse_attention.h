@@ -3,7 +3,6 @@
 #pragma once
 
 #include <algorithm>
-#include <limits>
 
 #include "engine/aten/numerics/indices.h"
 #include "engine/aten/sparse_attention/multiple_sequences.h"

@@ -18,7 +18,7 @@ struct InferredTokens {
     at::Tensor pages(const at::Tensor& x) const { return x.dim() == 3 ? x.unflatten(2, at::IntArrayRef{key_heads, -1}) : x; }
     // Numbers of each query and key head; the layout of the query may have fewer dimensions.
     at::Tensor choice(const at::Tensor& x) const { return x.dim() == 3 ? x.unsqueeze(1) : x; }
-    TokenSequences sequences(const OptLengths& query_lengths, const OptLengths& key_lengths, const OptTensor& table,
+    TokenSequences sequences(const OptNumbers& query_lengths, const OptNumbers& key_lengths, const OptTensor& table,
                              const char* key_name) const {
         return {"BSND", "PA_BSND", lengths_tensor(query_lengths), lengths_tensor(key_lengths), table, "actualQSeqLen", key_name};
     }
