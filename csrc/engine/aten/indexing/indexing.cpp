@@ -61,7 +61,7 @@ IfWanted<> indexed_unless_masked(const at::Tensor& self, at::TensorList indices,
     const auto is_empty = [](const at::Tensor& tensor) { return tensor.numel() == 0; };
     const auto is_mask = [](const at::Tensor& tensor) { return tensor.scalar_type() == at::kBool; };
     const bool nothing = out.numel() == 0 && (self.numel() == 0 || std::any_of(indices.begin(), indices.end(), is_empty));
-    if (nothing || std::any_of(indices.begin(), indices.end(), is_mask)) return if_wanted(false, out.sizes());
+    if (nothing || std::any_of(indices.begin(), indices.end(), is_mask)) return if_wanted(false, shaped_like(out));
     return if_wanted(true, indexed(self, indices));
 }
 
