@@ -244,6 +244,7 @@ def phase2(entry_point: EntryPoint, executor: ctypes.c_void_p, workspace: int | 
 
 def answer(client: Client, handles: Handles, entry_point: EntryPoint, arguments: dict[str, Any]) -> tuple[int, str]:
     """Return the code of phase 1 and its message, and destroy the executor."""
+    client.opapi.UnInitPTACacheThreadLocal()  # a call of torch_npu that was refused leaves its key in the thread
     code, executor, _ = phase1(entry_point, handles.of_call(arguments).values())
     if code == 0:
         client.destroy("AclOpExecutor", executor)
