@@ -18,7 +18,7 @@ INTEGERS = {DType.INT64: "q", DType.INT32: "i"}
 VALUES = (-1, 2, 10_000_000)  # positions of TENSOR are 0 and 1 along a dimension
 # What only the elements show; full of zeros they say it, too. All else is refused in phase 1.
 OF_VALUES = re.compile(
-    r"values (in \[|that|with the sum)|out of (range|bounds)|ZeroDivision|singular|multinomial|chosen tokens"
+    r"values (in \[|that|with the sum|other than 0)|out of (range|bounds)|singular|multinomial|chosen tokens"
     r"|of all ranks|communicator was lost|must be between|numbers with the sum|roundMode: expected|at least one copy|positive-definite"
     r"|aclnnIndex: out: expected the result's shape|aclnnIndexPutImpl: .* indexing result"  # of masks
     r"|a communicator with windows"  # of whose ranks the program registers them when it likes
