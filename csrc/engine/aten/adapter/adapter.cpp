@@ -205,16 +205,14 @@ void explain(const Adapter& adapter, Values& values, const Error& error) {
     const bool is_zero = text == "ZeroDivisionError",
                is_position = text.find("out of range") != text.npos || text.find("out of bounds") != text.npos;
     for (size_t i = 0; i < adapter.count && (is_zero || is_position); ++i) {
-        const char* const name = adapter.entry.parameter(i);
-        const auto is_one_of = [&](std::initializer_list<std::string_view> names) {
-            return std::find(names.begin(), names.end(), name) != names.end();
-        };
-        if (is_zero && is_one_of({"other"})) {
-            (void)adapter.kinds[i]->visit_tensors(values.at(i), [&](at::Tensor& other) { require_nonzero(name, other); });
-            refuse(ACL_ERROR_RT_AICORE_EXCEPTION, name, "values other than 0", "0");
+        const char* const parameter = adapter.entry.parameter(i);
+        const std::string_view name = parameter;
+        if (is_zero && name == "other") {
+            (void)adapter.kinds[i]->visit_tensors(values.at(i), [&](at::Tensor& other) { require_nonzero(parameter, other); });
+            refuse(ACL_ERROR_RT_AICORE_EXCEPTION, parameter, "values other than 0", "0");
         }
-        if (is_position && is_one_of({"index", "indices", "target"}))
-            refuse(ACL_ERROR_RT_AICORE_EXCEPTION, name, "positions that there are", std::string(text));
+        if (is_position && (name == "index" || name == "indices" || name == "target"))
+            refuse(ACL_ERROR_RT_AICORE_EXCEPTION, parameter, "positions that there are", std::string(text));
     }
 }
 
