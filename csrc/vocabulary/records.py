@@ -120,7 +120,7 @@ class Record:
         parameters: of phase 1, without ``workspaceSize`` and ``executor``.
         types: the data types of each tensor of which nothing else is stated, in C++.
         pages: by parameter, the release of the documents that list the types, and in what the engine differs from it.
-        requires: expressions of the parameters' names that phase 1 evaluates last; ``a`` is the struct of all.
+        requires: expressions that phase 1 evaluates behind the ranks and before the other shapes; ``a`` is the struct of all arguments.
         does: what phase 2 computes, in C++; empty where the source defines ``compute``.
         base: the version whose parameters this one refers to.
         function: the parameters of a function in one phase, in C.
