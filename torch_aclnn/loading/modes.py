@@ -7,7 +7,17 @@ VARIABLE = "TORCH_ACLNN_HOST_MODE"
 
 # docs/environment.md describes them, and csrc/engine/runtime/config/config.cpp reads them.
 WORDS = (
-    *("async", "check_streams", "float64", "hf32", "isolate", "keep_handles", "leaks", "npu_workspace", "poison", "strict", "unspecified"),
+    "async",
+    "check_streams",
+    "float64",
+    "hf32",
+    "isolate",
+    "keep_handles",
+    "leaks",
+    "npu_workspace",
+    "poison",
+    "strict",
+    "unspecified",
     "workspace",
 )
 
