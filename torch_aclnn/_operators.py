@@ -1,7 +1,7 @@
 """The operators, a row each: what the package, its commands, benchmarks, documents and tests iterate.
 
-What a family shares is in the files of its name: in `torch_aclnn/functional`, `nn`, `autograd` and `check/families`. An operator's page
-is `docs/operators/<name>.md`. This module imports nothing of the package and no torch, so that ``torch-aclnn info`` can name the entry
+What a family shares is in the files of its name: in `torch_aclnn/functional`, `nn`, `autograd` and `check/families`, and on its page,
+`docs/operators/<family>.md`. This module imports nothing of the package and no torch, so that ``torch-aclnn info`` can name the entry
 points where torch cannot be imported.
 """
 
@@ -36,7 +36,7 @@ class Operator:
     """The names under which an operator is found.
 
     Attributes:
-        name: of its page and in ``torch.ops.torch_aclnn``, there with `_backward`.
+        name: in ``torch.ops.torch_aclnn``, there with `_backward`.
         entry_point: CANN's, without ``GetWorkspaceSize``.
         family: the operators that differ in nothing but the dimensions of a plane and, of paddings, the mode.
         dims: the dimensions of a plane; of batch norm 0.

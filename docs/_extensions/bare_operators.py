@@ -19,7 +19,7 @@ def _entry(operator: Operator) -> list[str]:
         f".. py:function:: torch.ops.torch_aclnn.{operator.backward}({python}) -> Tensor",
         "",
         f"   The gradient that ``torch_aclnn.functional.{operator.function}`` takes, by ``{operator.entry_point}``.",
-        f"   :doc:`/operators/{operator.name}` has its contract. The overloads are:",
+        f"   :doc:`/operators/{operator.family}` has its contract. The overloads are:",
         "",
         *schemas,
         "",
