@@ -19,7 +19,7 @@ published names. The message that goes with a code is that of `aclGetRecentErrMs
 expected and what came, and torch_npu puts it into the exception.
 
 What fails on the device, after the call that launched it has returned, surfaces at the next synchronisation, under the name of the
-operator that failed. With [fault injection](fault_injection.md) any function can return any of the codes.
+operator that failed. With [fault injection](finding_errors.md#fault-injection) any function can return any of the codes.
 """
 
 SECTIONS = {

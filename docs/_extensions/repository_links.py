@@ -1,8 +1,8 @@
 """Lets the Markdown keep the links that GitHub follows, of which some lead out of docs/.
 
-A link to a document in the root leads to the page that is made from it. A link to a folder becomes plain text. Links to other files stay,
-and MyST makes downloads of them. In a page that begins with `<!-- page: ../README.md -->` that file is read in place of the line and the
-sentence after it, so that there is one text.
+A link to a document outside docs/ that has a page (`PAGES`) leads to that page, which is written when a build begins, and is not in git.
+A link to a folder becomes plain text. Links to other files stay, and MyST makes downloads of them. In a page that begins with
+`<!-- page: ../README.md -->` that file is read in place of the line and the sentence after it, so that there is one text.
 `<!-- file: ../examples/aclnn_client.cpp -->` is replaced by the file's code.
 """
 
@@ -15,6 +15,14 @@ from sphinx.application import Sphinx
 
 DOCS = Path(__file__).resolve().parents[1]
 ROOT = DOCS.parent
+PAGES = {
+    "benchmarks": "../benchmarks/README.md",
+    "benchmarks_history": "../benchmarks/history.md",
+    "changelog": "../CHANGELOG.md",
+    "contributing": "../CONTRIBUTING.md",
+    "security": "../SECURITY.md",
+    "zh-CN/index": "../../README.zh-CN.md",
+}
 _LINK = re.compile(r"(!?)\[([^\]]*)\]\((?!\w+:|#|<)([^)#\s]+)(#[^)]*)?\)")
 _SHOWS_PAGE = re.compile(r"<!-- page: (\S+) -->(\n\nThis page of the site .*\n)?")
 _SHOWS_FILE = re.compile(r"<!-- file: (\S+) -->")
@@ -44,6 +52,12 @@ def rebased(text: str, source: Path, page: Path, pages: dict[Path, Path]) -> str
     return _LINK.sub(link, text)
 
 
+def _write_pages(app: Sphinx) -> None:
+    """Write the pages whose text lies outside docs/."""
+    for page, source in PAGES.items():
+        (DOCS / f"{page}.md").write_text(f"<!-- page: {source} -->\n", encoding="utf-8")
+
+
 def _read(app: Sphinx, name: str, content: list[str]) -> None:
     page = Path(app.env.doc2path(name))
     if page.suffix != ".md":
@@ -60,5 +74,6 @@ def _read(app: Sphinx, name: str, content: list[str]) -> None:
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register with Sphinx."""
+    app.connect("builder-inited", _write_pages)
     app.connect("source-read", _read)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

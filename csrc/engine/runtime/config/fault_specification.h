@@ -1,4 +1,4 @@
-// What TORCH_ACLNN_HOST_FAULT asks for, read from its text; docs/fault_injection.md has the grammar.
+// What TORCH_ACLNN_HOST_FAULT asks for, read from its text; docs/finding_errors.md#fault-injection has the grammar.
 #pragma once
 
 #include <cstdint>
