@@ -1,8 +1,11 @@
 """What a dry run observes and concludes, on data: steps, the allocator's history, lines, the decision, the report and its comparison."""
 
 import copy
+import re
 from argparse import Namespace
+from dataclasses import asdict, is_dataclass
 from pathlib import Path
+from typing import get_args, get_type_hints
 
 import torch_aclnn
 import pytest
@@ -18,6 +21,7 @@ from torch_aclnn.observation.categories import ACTIVATIONS, SHARDING, Labels, ca
 from torch_aclnn.observation.history import Block, replay
 from torch_aclnn.observation.lines import line_of, name_of
 from torch_aclnn.observation.profiled_step import ProfiledStep
+from torch_aclnn.observation.report import CoverageReport, Failure, Observed, Report, load, save, typed
 from torch_aclnn.observation.steps import Steps
 
 from support.marks import host_engine_only
@@ -187,14 +191,13 @@ PEAK = {
 }
 REPORT = {
     **{
-        "format": 1,
         "program": ["-c", "import train\ntrain.main()"],
         "asked_steps": 2,
         "product": "Ascend910B3",
         "end": "steps",
         "failure": None,
     },
-    **{"out_of_memory": None, "rank": "0", "world_size": "8", "dry": True, "steps": 2, "communicators": 2, "no_findings": ""},
+    **{"out_of_memory": None, "rank": 0, "world_size": 8, "dry": True, "steps": 2, "communicators": 2, "no_findings": ""},
     "memory": {
         **{"requested": 9 * GIBIBYTE, "allocated": 10 * GIBIBYTE, "reserved": 12 * GIBIBYTE, "waiting": MEBIBYTE, "room": True},
         **{"steps": [{"requested": 8 * GIBIBYTE, "reserved": 11 * GIBIBYTE}] * 2, "peak": PEAK, "at_the_first_failure": None},
@@ -209,7 +212,7 @@ REPORT = {
     "value_reads": [],
     "assumed": {"few integers received are those that this rank sent last": 2},
     "coverage": {
-        "exit_code": 0,
+        **{"exit_code": 0, "versions": {}, "used": {}},
         "handed_to_cpu": ["aten::logit"],
         "missing_failed": [],
         "missing_replaced": {"aclnnFoo": "acl_op::foo"},
@@ -219,15 +222,16 @@ REPORT = {
 TOTAL = Known(round(60.96 * GIBIBYTE), "a message")
 
 
-def report_with(**changes: object) -> dict:
+def report_with(**changes: object) -> Report:
     """Return the report with other values; the keys of memory and coverage may be given directly."""
     report = copy.deepcopy(REPORT)
     for name, value in changes.items():
         (report if name in report else next(report[part] for part in ("memory", "coverage") if name in report[part]))[name] = value
-    report["fits"] = decide(report, TOTAL, hccl_buffers_of(None))
-    return report
+    fits = decide(typed(Observed, report), typed(CoverageReport, report["coverage"]), TOTAL, hccl_buffers_of(None))
+    return typed(Report, {**report, "fits": asdict(fits)})
 
 
+NOTHING = vars(Observed())
 FAILED = {"kind": "RuntimeError", "line": "train.py:3", "message": "no luck"}
 REFUSED = {**FAILED, "message": "aclnnAvgPool2d: self: expected a data type of FLOAT, got DOUBLE"}
 OUT_OF_MEMORY = {"bytes": GIBIBYTE, "total": TOTAL.bytes, "free": MEBIBYTE, "line": "train.py:8", "step": 1}
@@ -253,9 +257,9 @@ ENDS = {
     "interrupted": ({"end": "interrupted", "steps": 1}, 5, "the program was interrupted after 1 of 2 steps"),
     "killed": ({"end": "running", "steps": 1}, 5, "killed"),
     "no step": ({"end": "program", "steps": 0, "calls": []}, 5, "CALLS: no step was seen"),
-    "no device": (command.NOTHING, 5, "the program never used the npu device"),
-    "failed before the device": ({"exit_code": 1, **command.NOTHING}, 5, "ended with exit code 1 before it used the npu device"),
-    "no device because of an error": ({**command.NOTHING, "end": "error", "failure": FAILED}, 5, "at train.py:3: RuntimeError: no luck"),
+    "no device": (NOTHING, 5, "the program never used the npu device"),
+    "failed before the device": ({"exit_code": 1, **NOTHING}, 5, "ended with exit code 1 before it used the npu device"),
+    "no device because of an error": ({**NOTHING, "end": "error", "failure": FAILED}, 5, "at train.py:3: RuntimeError: no luck"),
 }
 
 
@@ -264,22 +268,21 @@ def test_the_decision_and_the_report_which_fits_a_terminal(changes, code, words)
     report = report_with(**changes)
     screen = first_screen(report)
     printed = [*screen, *details(report)]
-    assert report["fits"]["code"] == code and words in " ".join(" ".join(printed).split())
+    assert report.fits.code == code and words in " ".join(" ".join(printed).split())
     assert [line for line in printed if len(line) > 80 or "\n" in line] == [] and len(screen) <= 40
 
 
 def test_what_is_needed_is_a_sum_with_a_source_for_each_part():
-    fits = report_with()["fits"]
+    fits = report_with().fits
     known = CONTEXT.bytes + OUTSIDE.bytes
-    assert fits["needed"] == sum(part["bytes"] for part in fits["summands"]) == 12 * GIBIBYTE + 800 * MEBIBYTE + known
-    assert all(part["source"] for part in fits["summands"])
+    assert fits.needed == sum(part.bytes for part in fits.summands) == 12 * GIBIBYTE + 800 * MEBIBYTE + known
+    assert all(part.source for part in fits.summands)
 
 
 def test_the_process_that_trained_is_reported():
-    reports = [{"steps": 0, "rank": None}, {"steps": 2, "rank": "3"}, {"steps": 2, "rank": "1"}]
-    assert command.merged([{**one, "memory": {}} for one in reports])["rank"] == "1"
-    assert command.merged([]) == command.NOTHING
-    assert command.merged([{"end": "error", "failure": FAILED}])["failure"] == FAILED
+    reports = [Observed(steps=steps, rank=rank) for steps, rank in ((0, None), (2, 3), (2, 1))]
+    assert command.merged(reports).rank == 1
+    assert command.merged([]) == Observed()
 
 
 def test_two_reports_are_compared():
@@ -290,8 +293,32 @@ def test_two_reports_are_compared():
     assert [line for line in comparison(report_with(), other) if len(line) > 80] == []
 
 
+def test_a_report_is_read_as_it_was_written(tmp_path):
+    save(report_with(end="error", failure=FAILED), tmp_path / "a.json")
+    read = load(Report, tmp_path / "a.json")
+    assert read == report_with(end="error", failure=FAILED) and read.failure == Failure(**FAILED)
+
+
+def nested(kind: object) -> set[str]:
+    """Return the keys of what a value of the type consists of."""
+    own = get_type_hints(kind) if is_dataclass(kind) else {}
+    return set(own).union(*(nested(part) for part in (*own.values(), *get_args(kind))))
+
+
+@pytest.mark.parametrize(("page", "kind"), [("will_it_fit.md", Report), ("command_line.md", CoverageReport)])
+def test_the_page_lists_the_keys_of_the_report(page, kind):
+    text = (Path(__file__).parents[2] / "docs" / page).read_text()
+    table = re.search(rf"The JSON object of `{'dryrun' if kind is Report else 'coverage'}`.*?\n\|.*?\n\n", text + "\n", re.DOTALL)[0]
+    rows = {
+        key: value for keys, value in re.findall(r"^\| (`.*?) \| (.*) \|$", table, re.MULTILINE) for key in re.findall(r"`(\w+)`", keys)
+    }
+    assert set(rows) == set(get_type_hints(kind))
+    missing = {key: nested(hint) - set(re.findall(r"`(\w+)`", rows[key])) for key, hint in get_type_hints(kind).items()}
+    assert {key: names for key, names in missing.items() if names and key != "coverage"} == {}
+
+
 def test_a_file_that_is_no_report_is_named(tmp_path, capsys):
-    (tmp_path / "a.json").write_text('{"format": 7}')
+    (tmp_path / "a.json").write_text('{"format": 1}')
     assert compare(tmp_path / "a.json", tmp_path / "a.json") == 2
     assert (
         capsys.readouterr().err == f"torch-aclnn dryrun: --compare: {tmp_path}/a.json: expected a report of format 1, as --json writes it\n"

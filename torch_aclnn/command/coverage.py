@@ -6,7 +6,6 @@ first, and its warnings the second. The engine keeps both in a file, whatever be
 """
 
 import argparse
-import json
 import re
 import struct
 import sys
@@ -21,6 +20,7 @@ from torch_aclnn.command.installation import version
 from torch_aclnn.command.locations import environment_of_programs
 from torch_aclnn.command.parser import PYTHONS, add_program, program_of, writable
 from torch_aclnn.loading.engine import ATEN_ADAPTERS
+from torch_aclnn.observation.report import CoverageReport, save
 
 _DESCRIPTION = """\
 Do what `torch-aclnn run` does, and afterwards list on standard error the entry
@@ -133,17 +133,17 @@ class Coverage:
         lines += [f"  {names}" for names in self.on_cpu]
         return "\n".join([*lines, "", f"the program ended with code {exit_code}"])
 
-    def document(self, exit_code: int) -> dict[str, Any]:
-        """Return the same for JSON; docs/command_line.md describes it."""
-        return {
-            "versions": {name: version(name) for name in _PACKAGES},
-            "used": dict(sorted(self.used.items())),
-            "missing_replaced": self.replaced,
-            "missing_failed": self.failed,
-            "refused": sorted(self.refused),
-            "handed_to_cpu": self.on_cpu,
-            "exit_code": exit_code,
-        }
+    def document(self, exit_code: int) -> CoverageReport:
+        """Return the same for JSON."""
+        return CoverageReport(
+            versions={name: version(name) for name in _PACKAGES},
+            used=dict(sorted(self.used.items())),
+            missing_replaced=self.replaced,
+            missing_failed=self.failed,
+            refused=sorted(self.refused),
+            handed_to_cpu=self.on_cpu,
+            exit_code=exit_code,
+        )
 
 
 def add_parser(commands: Any) -> None:
@@ -163,5 +163,5 @@ def _run(arguments: argparse.Namespace) -> int:
         coverage.read(directory)
     print("\ntorch-aclnn coverage: " + coverage.report(exit_code), file=sys.stderr)
     if arguments.json is not None:
-        arguments.json.write_text(json.dumps(coverage.document(exit_code), indent=1) + "\n")
+        save(coverage.document(exit_code), arguments.json)
     return exit_code

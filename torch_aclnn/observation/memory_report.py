@@ -6,13 +6,16 @@ from torch_aclnn.observation.backward import Backwards
 from torch_aclnn.observation.categories import Labels, by_bytes, category_of
 from torch_aclnn.observation.history import Block, History
 from torch_aclnn.observation.lines import line_of
+from torch_aclnn.observation.report import Memory, Moment, StepPeak
 
 Span = tuple[int, int]
 
 _LINES = 20  # the rest is one line
 
 
-def report(history: History, labels: Labels, backwards: Backwards, optimizers: list[Span], ends_of_steps: list[int]) -> dict[str, Any]:
+def report(
+    history: History, labels: Labels, backwards: Backwards, optimizers: list[Span], ends_of_steps: list[int], **counted: Any
+) -> Memory:
     """Return what the report says of memory.
 
     Args:
@@ -21,22 +24,23 @@ def report(history: History, labels: Labels, backwards: Backwards, optimizers: l
         backwards: the backwards of the program.
         optimizers: from which allocation to which each optimizer's step went.
         ends_of_steps: how many allocations there had been at the end of each step.
+        counted: what does not follow from the history.
 
     """
     reader = _Reader(history, labels, backwards, optimizers, ends_of_steps)
     position = history.peak()
-    return {
-        "requested": history.largest(history.allocated),
-        "reserved": history.largest(history.reserved),
-        "waiting": history.largest([a + w for a, w in zip(history.allocated, history.waiting, strict=True)])
-        - history.largest(history.allocated),
-        "steps": [
-            {"requested": history.largest(history.allocated, *span), "reserved": history.largest(history.reserved, *span)}
-            for span in _spans(ends_of_steps)
+    requested, failed = history.largest(history.allocated), history.failed[0][0] if history.failed else 0
+    return Memory(
+        requested=requested,
+        reserved=history.largest(history.reserved),
+        waiting=history.largest([a + w for a, w in zip(history.allocated, history.waiting, strict=True)]) - requested,
+        steps=[
+            StepPeak(history.largest(history.allocated, *span), history.largest(history.reserved, *span)) for span in _spans(ends_of_steps)
         ],
-        "peak": reader.moment(position) if position else None,
-        "at_the_first_failure": reader.moment(history.failed[0][0]) if history.failed and history.failed[0][0] else None,
-    }
+        peak=reader.moment(position) if position else None,
+        at_the_first_failure=reader.moment(failed) if failed else None,
+        **counted,
+    )
 
 
 class _Reader:
@@ -47,34 +51,37 @@ class _Reader:
         self._optimizers = optimizers
         self._ends = ends_of_steps
 
-    def moment(self, position: int) -> dict[str, Any]:
+    def moment(self, position: int) -> Moment:
         """Return what was in use after so many allocations, and where the program was."""
         alive = self._history.alive(position)
         categories = [(self._category(block), block) for block in alive]
         others = by_bytes((self._line(block), block.size) for category, block in categories if self._labels.of(block) is None)
         block = self._history.blocks[position - 1]
-        return {
-            "requested": self._history.allocated[position - 1],
-            "reserved": self._history.reserved[position - 1],
-            "step": 1 + sum(end < position for end in self._ends),
-            **self._place(block),
-            "bytes": block.size,
-            "categories": by_bytes((category, block.size) for category, block in categories),
-            "lines": dict(list(others.items())[:_LINES]),
-            "other_lines": sum(list(others.values())[_LINES:]),
-        }
+        phase, node, line = self._place(block)
+        return Moment(
+            requested=self._history.allocated[position - 1],
+            reserved=self._history.reserved[position - 1],
+            step=1 + sum(end < position for end in self._ends),
+            phase=phase,
+            node=node,
+            line=line,
+            bytes=block.size,
+            categories=by_bytes((category, block.size) for category, block in categories),
+            lines=dict(list(others.items())[:_LINES]),
+            other_lines=sum(list(others.values())[_LINES:]),
+        )
 
     def _category(self, block: Block) -> str:
         in_backward = self._backwards.mark_at(block.born) is not None
         return category_of(block, self._labels, in_backward, _within(block.born, self._optimizers))
 
-    def _place(self, block: Block) -> dict[str, str]:
+    def _place(self, block: Block) -> tuple[str, str, str]:
         mark = self._backwards.mark_at(block.born)
         own = line_of(block.places)
         if mark is not None:
-            return {"phase": "backward", "node": mark.node, "line": own or mark.line}
+            return "backward", mark.node, own or mark.line
         phase = "optimizer" if _within(block.born, self._optimizers) else "forward" if self._backwards.spans else "start"
-        return {"phase": phase, "node": "", "line": own}
+        return phase, "", own
 
     def _line(self, block: Block) -> str:
         own = line_of(block.places)

@@ -2,7 +2,6 @@
 
 import atexit
 import functools
-import json
 import os
 import re
 import sys
@@ -22,6 +21,7 @@ from torch_aclnn.observation.categories import Labels, label_after_step, label_b
 from torch_aclnn.observation.history import replay
 from torch_aclnn.observation.lines import current_line, line_of
 from torch_aclnn.observation.profiled_step import ProfiledStep
+from torch_aclnn.observation.report import Communication, Failure, LineRead, Observed, OutOfMemory, Settings, load, save
 from torch_aclnn.observation.steps import Steps
 
 SETTINGS = "settings.json"
@@ -42,12 +42,12 @@ class Observer:
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
-        self._settings: dict[str, Any] = json.loads((directory / SETTINGS).read_text())
+        self._settings = load(Settings, directory / SETTINGS)
         self._process = os.getpid()
         self._finished = False
         self._used = False
-        self._failure: dict[str, Any] | None = None
-        self._out_of_memory: dict[str, Any] | None = None
+        self._failure: Failure | None = None
+        self._out_of_memory: OutOfMemory | None = None
         self._allocations = device.Allocations()
         self._steps = Steps()
         self._labels = Labels()
@@ -72,10 +72,10 @@ class Observer:
         self._used = True
         device.record_history()
         device.on_failed_allocation(self._failed_allocation)
-        self._room = device.take(self._settings["context"])
+        self._room = device.take(self._settings.context)
         self._backwards = Backwards(self._allocations.count, self._steps.backward)
         self._watch_optimizers()
-        if self._settings["steps"] == 1:
+        if self._settings.steps == 1:
             self._profiled.start()
 
     def _watch_optimizers(self) -> None:
@@ -108,7 +108,7 @@ class Observer:
         self._profiled.stop()
         self._ends.append(position)
         self._count()
-        done, asked = self._steps.done, self._settings["steps"]
+        done, asked = self._steps.done, self._settings.steps
         if done >= asked:
             self._finish("steps")
             for stream in (sys.stdout, sys.stderr):
@@ -126,25 +126,25 @@ class Observer:
         self._counted = counted
         new = {one.communicator for one in counted.collectives} - self._communicators
         self._communicators |= new
-        self._room = device.take(len(new) * self._settings["hccl_buffers"]) and self._room
+        self._room = device.take(len(new) * self._settings.hccl_buffers) and self._room
 
     def _failed_allocation(self, _: int, size: int, total: int, free: int) -> None:
         node, node_line = current_node() or ("", "")
         line = current_line()
         where = f"{node_line or node} (its backward)" if node and not line else line
-        self._out_of_memory = {"bytes": size, "total": total, "free": free, "line": where, "step": self._steps.done + 1}
+        self._out_of_memory = OutOfMemory(size, total, free, where, self._steps.done + 1)
 
     def _excepthook(self, kind: type[BaseException], error: BaseException, traceback: TracebackType | None) -> None:
         places = []
         while traceback is not None:
             places.append((traceback.tb_frame.f_code.co_filename, traceback.tb_lineno))
             traceback = traceback.tb_next
-        self._failure = {"kind": kind.__name__, "message": _message(error), "line": line_of(reversed(places))}
+        self._failure = Failure(kind.__name__, _message(error), line_of(reversed(places)))
         self._except(kind, error, error.__traceback__)
 
     def _at_exit(self) -> None:
         failure = self._failure
-        self._finish("interrupted" if failure and failure["kind"] == "KeyboardInterrupt" else "error" if failure else "program")
+        self._finish("interrupted" if failure and failure.kind == "KeyboardInterrupt" else "error" if failure else "program")
 
     def _finish(self, end: str) -> None:
         if self._finished or os.getpid() != self._process:
@@ -152,7 +152,7 @@ class Observer:
         self._finished = True
         if not self._used:
             if self._failure is not None:
-                self._save({"end": end, "failure": self._failure})
+                self._save(Observed(end=end, failure=self._failure))
             return
         self._profiled.stop()
         if self._steps.done == 0 and device.synchronize():
@@ -163,42 +163,52 @@ class Observer:
         label_modules(self._labels, self._allocations.count())
         history = replay(device.trace(), self._ends)
         statistics = device.stats()
-        report = {
-            "end": end,
-            "failure": self._failure,
-            "out_of_memory": self._out_of_memory,
-            "rank": os.environ.get("RANK"),
-            "world_size": os.environ.get("WORLD_SIZE"),
-            "dry": is_dry_run(),
-            "product": torch_npu.npu.get_device_name(),
-            "steps": self._steps.done,
-            "memory": memory_report.report(history, self._labels, self._backwards, self._optimizer_spans, self._ends)
-            | {
-                "allocated": self._allocations.peak(),
-                "retries": statistics["num_alloc_retries"],
-                "failures": statistics["num_ooms"],
-                "room": self._room,
-            },
-            "communicators": len(self._communicators),
-            "calls": [step.calls for step in self._of_steps],
-            "findings": [vars(one) for one in self._profiled.findings],
-            "no_findings": self._profiled.problem,
-            "communication": [
-                {"step": number, "name": one.name, "group": one.communicator, "ranks": one.ranks, "calls": one.calls, "bytes": one.bytes}
+        memory = memory_report.report(
+            history,
+            self._labels,
+            self._backwards,
+            self._optimizer_spans,
+            self._ends,
+            allocated=self._allocations.peak(),
+            retries=statistics["num_alloc_retries"],
+            failures=statistics["num_ooms"],
+            room=self._room,
+        )
+        report = Observed(
+            end=end,
+            failure=self._failure,
+            out_of_memory=self._out_of_memory,
+            rank=_number("RANK"),
+            world_size=_number("WORLD_SIZE"),
+            dry=is_dry_run(),
+            product=torch_npu.npu.get_device_name(),
+            steps=self._steps.done,
+            memory=memory,
+            communicators=len(self._communicators),
+            calls=[step.calls for step in self._of_steps],
+            findings=self._profiled.findings,
+            no_findings=self._profiled.problem,
+            communication=[
+                Communication(number, one.name, one.communicator, one.ranks, one.calls, one.bytes)
                 for number, step in enumerate(self._of_steps, 1)
                 for one in step.collectives
                 if one.calls
             ],
-            "value_reads": _by_line(counts.since_start().value_reads),
-        }
-        if self._settings["snapshot"] and end != "running":
-            torch_npu.npu.memory._dump_snapshot(self._settings["snapshot"])
+            value_reads=_by_line(counts.since_start().value_reads),
+        )
+        if self._settings.snapshot and end != "running":
+            torch_npu.npu.memory._dump_snapshot(self._settings.snapshot)
         self._save(report)
 
-    def _save(self, report: dict[str, Any]) -> None:
+    def _save(self, report: Observed) -> None:
         unfinished = self._directory / f"{self._process}.unfinished"
-        unfinished.write_text(json.dumps(report))
+        save(report, unfinished)
         unfinished.replace(unfinished.with_suffix(".json"))
+
+
+def _number(variable: str) -> int | None:
+    text = os.environ.get(variable, "")
+    return int(text) if text.isdecimal() else None
 
 
 def _message(error: BaseException) -> str:
@@ -208,7 +218,7 @@ def _message(error: BaseException) -> str:
     return next(engine, lines[0] if lines else "")
 
 
-def _by_line(reads: Iterable[ValueRead]) -> list[dict[str, Any]]:
+def _by_line(reads: Iterable[ValueRead]) -> list[LineRead]:
     """Return the reads of unknown values, those of one line of the program and one size as one, the most frequent first."""
     sums: dict[tuple[str, int], list[int]] = {}
     for read in reads:
@@ -216,5 +226,5 @@ def _by_line(reads: Iterable[ValueRead]) -> list[dict[str, Any]]:
         sum_of_line = sums.setdefault((line, read.bytes // read.count), [0, 0])
         sum_of_line[0] += read.count
         sum_of_line[1] += read.bytes
-    rows = [{"line": line, "count": count, "bytes": size} for (line, _), (count, size) in sums.items()]
-    return sorted(rows, key=lambda row: -row["count"])
+    rows = [LineRead(line, count, size) for (line, _), (count, size) in sums.items()]
+    return sorted(rows, key=lambda row: -row.count)

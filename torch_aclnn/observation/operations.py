@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch._C._profiler import _EventType
 from torch_aclnn.observation.lines import is_the_programs, name_of
+from torch_aclnn.observation.report import Finding
 
 READ, WAIT, UPLOAD, FLOAT64, STRIDED = "reads", "waits", "uploads", "float64", "strided"
 
@@ -17,28 +18,6 @@ _BACKWARD = "autograd::engine::evaluate_function: "
 _SIZED_BY_VALUES = ("aten::nonzero", "aten::masked_select", "aten::_unique2", "aten::unique_dim", "aten::unique_consecutive")
 _WAITS = re.compile("<built-in (?:method|function) (?:_npu_)?(synchronize)\\b")
 _COPIES = ("aten::copy_", "aten::_to_copy", "aten::to", "aten::item", "aten::cpu", "aten::contiguous", "aten::clone")
-
-
-@dataclass(frozen=True)
-class Finding:
-    """Something that a line of the program causes.
-
-    Attributes:
-        kind: one of the kinds above.
-        what: the operator or function.
-        line: the line.
-        bytes: how much it moves, all times together.
-        count: how often.
-        note: a remark.
-
-    """
-
-    kind: str
-    what: str
-    line: str
-    bytes: int = 0
-    count: int = 1
-    note: str = ""
 
 
 @dataclass(frozen=True)

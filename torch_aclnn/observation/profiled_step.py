@@ -3,7 +3,8 @@
 from typing import Any
 
 from torch.autograd.profiler import profile
-from torch_aclnn.observation.operations import Finding, findings
+from torch_aclnn.observation.operations import findings
+from torch_aclnn.observation.report import Finding
 
 
 class ProfiledStep:

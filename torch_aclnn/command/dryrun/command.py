@@ -2,7 +2,6 @@
 
 import argparse
 import contextlib
-import json
 import os
 import sys
 from collections import Counter
@@ -13,19 +12,14 @@ from typing import Any
 from torch_aclnn.command import child
 from torch_aclnn.command.coverage import LOG_WARNINGS, Coverage
 from torch_aclnn.command.dryrun.arguments import check
-from torch_aclnn.command.dryrun.compare import FORMAT, compare
+from torch_aclnn.command.dryrun.compare import compare
 from torch_aclnn.command.dryrun.details import details
 from torch_aclnn.command.dryrun.fits import decide
 from torch_aclnn.command.dryrun.products import CONTEXT
 from torch_aclnn.command.dryrun.screen import first_screen
 from torch_aclnn.command.locations import environment_of_programs
 from torch_aclnn.command.parser import USAGE_ERROR
-
-# What a process leaves that was ended before it could report.
-NOTHING: dict[str, Any] = {
-    **{"end": "nothing", "failure": None, "out_of_memory": None, "rank": None, "world_size": None, "dry": True, "steps": 0},
-    **{"memory": None, "communicators": 0, "calls": [], "findings": [], "no_findings": "", "communication": [], "value_reads": []},
-}
+from torch_aclnn.observation.report import Observed, Report, Settings, load, save
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -40,34 +34,32 @@ def run(arguments: argparse.Namespace) -> int:
     report = _observed(arguments)
     print("\n" + "\n".join([*first_screen(report), *details(report)]))
     if arguments.json is not None:
-        arguments.json.write_text(json.dumps(report, indent=1) + "\n")
-    code: int = report["fits"]["code"]
-    return code
+        save(report, arguments.json)
+    return report.fits.code
 
 
-def _observed(arguments: argparse.Namespace) -> dict[str, Any]:
+def _observed(arguments: argparse.Namespace) -> Report:
     coverage = Coverage()
     with child.folder() as directory:
         snapshot = str(arguments.snapshot) if arguments.snapshot else None
-        settings = {"steps": arguments.steps, "context": CONTEXT.bytes, "hccl_buffers": arguments.hccl_buffers, "snapshot": snapshot}
-        (directory / "settings.json").write_text(json.dumps(settings))
+        save(Settings(arguments.steps, CONTEXT.bytes, arguments.hccl_buffers, snapshot), directory / "settings.json")
         (directory / "findings").touch()
         exit_code = child.run([sys.executable, *arguments.program], _environment(arguments, directory))
         coverage.read(directory)
-        findings = Counter((directory / "findings").read_text().splitlines())
-        report = merged([json.loads(path.read_text()) for path in directory.glob("*.json") if path.stem != "settings"])
-    report["assumed"] = dict(findings)
-    report["coverage"] = coverage.document(exit_code)
-    if report["end"] == "nothing":
-        report |= {"rank": arguments.rank, "world_size": arguments.world_size}
-    report["fits"] = decide(report, arguments.total, arguments.hccl_buffers)
-    return {"format": FORMAT, "program": arguments.program, "asked_steps": arguments.steps, "product": arguments.product, **report}
+        assumed = Counter((directory / "findings").read_text().splitlines())
+        observed = merged([load(Observed, path) for path in directory.glob("*.json") if path.stem != "settings"])
+    if observed.end == "nothing":
+        observed.rank, observed.world_size = arguments.rank, arguments.world_size
+    observed.product = observed.product or arguments.product
+    document = coverage.document(exit_code)
+    fits = decide(observed, document, arguments.total, arguments.hccl_buffers)
+    asked: dict[str, Any] = {"program": arguments.program, "asked_steps": arguments.steps, "assumed": dict(assumed)}
+    return Report(**vars(observed), **asked, coverage=document, fits=fits)
 
 
-def merged(reports: list[dict[str, Any]]) -> dict[str, Any]:
+def merged(reports: list[Observed]) -> Observed:
     """Return the report of the process that trained; of several ranks that of the lowest."""
-    whole = [{**NOTHING, **report} for report in reports]
-    return min(whole, key=lambda one: (-one["steps"], one["memory"] is None, int(one["rank"] or 0)), default={**NOTHING})
+    return min(reports, key=lambda one: (-one.steps, one.memory is None, one.rank or 0), default=Observed())
 
 
 def _environment(arguments: argparse.Namespace, directory: Path) -> dict[str, str]:

@@ -1,6 +1,5 @@
 """``torch-aclnn dryrun --compare``: what differs between two reports."""
 
-import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,8 +7,8 @@ from typing import Any
 
 from torch_aclnn.command.dryrun.screen import WIDTH, program_of, shortened, size
 from torch_aclnn.command.parser import USAGE_ERROR
+from torch_aclnn.observation.report import FORMAT, Report, load
 
-FORMAT = 1
 _COLUMN = 14
 
 
@@ -24,50 +23,49 @@ def compare(*paths: Path) -> int:
     return 0
 
 
-def comparison(first: dict[str, Any], second: dict[str, Any]) -> list[str]:
+def comparison(first: Report, second: Report) -> list[str]:
     """Return the lines of the comparison."""
     lines = [shortened(f"{name}: {program_of(report)}", WIDTH) for name, report in (("first", first), ("second", second))]
     lines += ["", _row("", "first", "second", "difference")]
-    lines += [_row("exit code", *(str(report["fits"]["code"]) for report in (first, second)), "")]
+    lines += [_row("exit code", *(str(report.fits.code) for report in (first, second)), "")]
     for name, figures in (("memory", _memory), ("launches in the last step", _launches), ("communication", _communication)):
         rows = list(_differences(figures(first), figures(second), size if figures is not _launches else str))
         lines += ["", name, *rows] if rows else []
     return lines
 
 
-def _read(path: Path) -> dict[str, Any]:
-    text = path.read_text()
+def _read(path: Path) -> Report:
     try:
-        report = json.loads(text)
+        report = load(Report, path)
     except ValueError:
         report = None
-    if not isinstance(report, dict) or report.get("format") != FORMAT or "fits" not in report:
+    if report is None or report.format != FORMAT:
         raise ValueError(f"{path}: expected a report of format {FORMAT}, as --json writes it")
     return report
 
 
-def _memory(report: dict[str, Any]) -> dict[str, int]:
-    memory = report["memory"]
+def _memory(report: Report) -> dict[str, int]:
+    memory = report.memory
     if memory is None:
         return {}
-    parts = memory["peak"]["categories"] if memory["peak"] else {}
+    parts = memory.peak.categories if memory.peak else {}
     return {
-        "needed": report["fits"]["needed"],
-        "reserved": memory["reserved"],
-        "allocated": memory["allocated"],
+        "needed": report.fits.needed,
+        "reserved": memory.reserved,
+        "allocated": memory.allocated,
         **{f"  {name}": count for name, count in parts.items()},
     }
 
 
-def _launches(report: dict[str, Any]) -> dict[str, int]:
-    last: dict[str, int] = report["calls"][-1] if report["calls"] else {}
+def _launches(report: Report) -> dict[str, int]:
+    last: dict[str, int] = report.calls[-1] if report.calls else {}
     return {"all": sum(last.values()), **{f"  {name}": count for name, count in last.items()}}
 
 
-def _communication(report: dict[str, Any]) -> dict[str, int]:
+def _communication(report: Report) -> dict[str, int]:
     sums: dict[str, int] = {}
-    for one in report["communication"]:
-        sums[one["name"]] = sums.get(one["name"], 0) + one["bytes"]
+    for one in report.communication:
+        sums[one.name] = sums.get(one.name, 0) + one.bytes
     return sums
 
 

@@ -1,9 +1,9 @@
 """The details below the first screen."""
 
 from collections.abc import Iterable
-from typing import Any
 
 from torch_aclnn.command.dryrun.screen import LINES_OF_PEAK, paragraph, row, size
+from torch_aclnn.observation.report import Communication, Finding, Fits, LineRead, Memory, Report
 
 _MOST = 15
 
@@ -16,44 +16,42 @@ _TITLES = {
 }
 
 
-def details(report: dict[str, Any]) -> list[str]:
+def details(report: Report) -> list[str]:
     """Return the lines."""
     lines: list[str] = []
-    if report["memory"] is not None:
-        lines += _alive(report["memory"])
-        lines += _entry_points(report["calls"])
+    if report.memory is not None:
+        lines += _alive(report.memory)
+        lines += _entry_points(report.calls)
         for kind, title in _TITLES.items():
-            lines += _findings(title, [one for one in report["findings"] if one["kind"] == kind])
-        lines += _communication(report["communication"])
-    coverage = report["coverage"]
-    lines += _names("operators that torch_npu hands to the CPU", coverage["handed_to_cpu"])
-    lines += _names("entry points missing, the call failed", coverage["missing_failed"])
-    replaced = coverage["missing_replaced"].items()
+            lines += _findings(title, [one for one in report.findings if one.kind == kind])
+        lines += _communication(report.communication)
+    coverage = report.coverage
+    lines += _names("operators that torch_npu hands to the CPU", coverage.handed_to_cpu)
+    lines += _names("entry points missing, the call failed", coverage.missing_failed)
+    replaced = coverage.missing_replaced.items()
     lines += _names("entry points missing, another was taken", [f"{name} {other}".rstrip() for name, other in replaced])
-    lines += _names("operators called by name, and refused", coverage["refused"])
-    lines += _reads(report["value_reads"])
-    lines += _block(
-        "taken of other ranks, which are not there", (row(f"  {what}", f"{count} x") for what, count in report["assumed"].items())
-    )
-    return lines + _sources(report["fits"])
+    lines += _names("operators called by name, and refused", coverage.refused)
+    lines += _reads(report.value_reads)
+    lines += _block("taken of other ranks, which are not there", (row(f"  {what}", f"{count} x") for what, count in report.assumed.items()))
+    return lines + _sources(report.fits)
 
 
-def _alive(memory: dict[str, Any]) -> list[str]:
-    moment = memory["at_the_first_failure"] or memory["peak"]
+def _alive(memory: Memory) -> list[str]:
+    moment = memory.at_the_first_failure or memory.peak
     if not moment:
         return []
-    rows = [row(f"  {name}", size(count)) for name, count in moment["categories"].items()]
+    rows = [row(f"  {name}", size(count)) for name, count in moment.categories.items()]
     lines = _block("in use then, by category", rows) if len(rows) > LINES_OF_PEAK else []
-    rest = {**moment["lines"], **({"other lines": moment["other_lines"]} if moment["other_lines"] else {})}
+    rest = {**moment.lines, **({"other lines": moment.other_lines} if moment.other_lines else {})}
     rows = [row(f"  {line}", size(count)) for line, count in rest.items()]
     lines += _block("in use then but parameters, gradients and optimizer state, by line", rows)
     steps = (
-        row(f"  step {number}: allocated for tensors {size(step['requested'])}, reserved", size(step["reserved"]))
-        for number, step in enumerate(memory["steps"], 1)
+        row(f"  step {number}: allocated for tensors {size(step.requested)}, reserved", size(step.reserved))
+        for number, step in enumerate(memory.steps, 1)
     )
     lines += _block("peaks by step", steps)
-    if memory["retries"] or memory["failures"]:
-        text = f"the allocator gave back its cache {memory['retries']} times, and {memory['failures']} allocations failed"
+    if memory.retries or memory.failures:
+        text = f"the allocator gave back its cache {memory.retries} times, and {memory.failures} allocations failed"
         lines += ["", *paragraph(text)]
     return lines
 
@@ -65,25 +63,22 @@ def _entry_points(calls: list[dict[str, int]]) -> list[str]:
     return _block(f"launches in step {len(calls)}", (row(f"  {name}", str(count)) for name, count in last), len(last))
 
 
-def _findings(title: str, found: list[dict[str, Any]]) -> list[str]:
+def _findings(title: str, found: list[Finding]) -> list[str]:
     lines = []
     for one in found:
-        note = f" ({one['note']})" if one["note"] else ""
-        amount = f", {size(one['bytes'])}" if one["bytes"] else ""
-        lines.append(row(f"  {one['line'] or 'unknown'}: {one['what']}{note}", f"{one['count']} x{amount}"))
+        note = f" ({one.note})" if one.note else ""
+        amount = f", {size(one.bytes)}" if one.bytes else ""
+        lines.append(row(f"  {one.line or 'unknown'}: {one.what}{note}", f"{one.count} x{amount}"))
     return _block(title, lines)
 
 
-def _communication(found: list[dict[str, Any]]) -> list[str]:
-    rows = (
-        row(f"  step {one['step']}, {one['ranks']} ranks, {one['group']}: {one['name']}", f"{one['calls']} x, {size(one['bytes'])}")
-        for one in found
-    )
+def _communication(found: list[Communication]) -> list[str]:
+    rows = (row(f"  step {one.step}, {one.ranks} ranks, {one.group}: {one.name}", f"{one.calls} x, {size(one.bytes)}") for one in found)
     return _block("collectives", rows, len(found))
 
 
-def _reads(reads: list[dict[str, Any]]) -> list[str]:
-    rows = (row(f"  {one['line']}", str(one["count"])) for one in reads)
+def _reads(reads: list[LineRead]) -> list[str]:
+    rows = (row(f"  {one.line}", str(one.count)) for one in reads)
     return _block("reads of values that a dry run does not know, and that were zero", rows)
 
 
@@ -99,8 +94,8 @@ def _block(title: str, rows: Iterable[str], most: int = _MOST) -> list[str]:
     return ["", title, *lines[:most], *([f"  and {left} more (--json has all)"] if left > 0 else [])]
 
 
-def _sources(fits: dict[str, Any]) -> list[str]:
+def _sources(fits: Fits) -> list[str]:
     lines = ["", "where the figures come from"]
-    for part in fits["summands"]:
-        lines += paragraph(f"{part['what']}: {part['source']}", "  ")
-    return lines + paragraph(f"total: {fits['total_source']}", "  ")
+    for part in fits.summands:
+        lines += paragraph(f"{part.what}: {part.source}", "  ")
+    return lines + paragraph(f"total: {fits.total_source}", "  ")

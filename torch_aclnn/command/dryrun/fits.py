@@ -1,8 +1,7 @@
 """The decision: what a process needs of a device, and whether that is less than there is."""
 
-from typing import Any
-
 from torch_aclnn.command.dryrun.products import CONTEXT, HCCL_BUFFERS, OUTSIDE, Known
+from torch_aclnn.observation.report import CoverageReport, Failure, Fits, Observed, OutOfMemory, Summand
 
 FITS, TOO_LARGE, USAGE, REFUSED, UNRELIABLE, INCOMPLETE = 0, 1, 2, 3, 4, 5
 
@@ -18,81 +17,73 @@ _SINGLE = (1, 2, 4, 8)  # bytes of a number
 _COUNT = 8  # of the number that says how large a result is
 
 
-def summands(report: dict[str, Any], hccl_buffers: int) -> list[dict[str, Any]]:
+def summands(report: Observed, hccl_buffers: int) -> list[Summand]:
     """Return what is needed, part by part, each with its source; nothing if the device was not used."""
-    if report["memory"] is None:
+    if report.memory is None:
         return []
-    communicators = report["communicators"]
+    communicators = report.communicators
     parts = [
-        ("reserved by torch_npu's allocator", report["memory"]["reserved"], "this run"),
+        ("reserved by torch_npu's allocator", report.memory.reserved, "this run"),
         (f"HCCL's buffers, {counted(communicators, 'communicator')}", communicators * hccl_buffers, HCCL_BUFFERS),
         ("the process's context", CONTEXT.bytes, CONTEXT.source),
         ("allowance for what else is outside the allocator", OUTSIDE.bytes, OUTSIDE.source),
     ]
-    if ended_by_memory(report):
-        parts.insert(1, ("the allocation that failed", report["out_of_memory"]["bytes"], "this run"))
-    return [{"what": what, "bytes": size, "source": source} for what, size, source in parts]
+    if report.out_of_memory is not None and ended_by_memory(report):
+        parts.insert(1, ("the allocation that failed", report.out_of_memory.bytes, "this run"))
+    return [Summand(*part) for part in parts]
 
 
-def decide(report: dict[str, Any], total: Known, hccl_buffers: int) -> dict[str, Any]:
+def decide(report: Observed, coverage: CoverageReport, total: Known, hccl_buffers: int) -> Fits:
     """Return the decision with its reasons; ``code`` is the command's exit code."""
     parts = summands(report, hccl_buffers)
-    needed = sum(part["bytes"] for part in parts)
-    code = _code(report, needed, total)
-    return {
-        "code": code,
-        "verdict": _VERDICTS[code],
-        "needed": needed,
-        "total": total.bytes,
-        "total_source": total.source,
-        "summands": parts,
-    }
+    needed = sum(part.bytes for part in parts)
+    code = _code(report, coverage, needed, total)
+    return Fits(code, _VERDICTS[code], needed, total.bytes, total.source, parts)
 
 
-def _code(report: dict[str, Any], needed: int, total: Known) -> int:
-    if report["memory"] is None:
+def _code(report: Observed, coverage: CoverageReport, needed: int, total: Known) -> int:
+    if report.memory is None:
         return INCOMPLETE
-    if needed > total.bytes or ended_by_memory(report) or not report["memory"]["room"]:
+    if needed > total.bytes or ended_by_memory(report) or not report.memory.room:
         return TOO_LARGE
-    if refused(report) or _is_refusal(report["failure"]):
+    if refused(coverage) or _is_refusal(report.failure):
         return REFUSED
-    if report["end"] != "steps":
+    if report.end != "steps":
         return INCOMPLETE
     return UNRELIABLE if doubts(report) else FITS
 
 
-def ended_by_memory(report: dict[str, Any]) -> bool:
+def ended_by_memory(report: Observed) -> bool:
     """Return whether an allocation failed, for lack of the device's memory, that the program did not survive."""
-    failed = report["out_of_memory"]
-    return failed is not None and report["end"] != "steps" and not met_own_limit(failed)
+    failed = report.out_of_memory
+    return failed is not None and report.end != "steps" and not met_own_limit(failed)
 
 
-def met_own_limit(failed: dict[str, Any]) -> bool:
+def met_own_limit(failed: OutOfMemory) -> bool:
     """Return whether the device had the memory, but the process may not have so much."""
-    return bool(failed["bytes"] <= failed["free"])
+    return failed.bytes <= failed.free
 
 
-def refused(report: dict[str, Any]) -> list[str]:
+def refused(coverage: CoverageReport) -> list[str]:
     """Return the names of what this chip, or the engine, does not have and the program asked for."""
-    coverage = report["coverage"]
-    return [*coverage["missing_failed"], *coverage["refused"]]
+    return [*coverage.missing_failed, *coverage.refused]
 
 
-def _is_refusal(failure: dict[str, Any] | None) -> bool:
-    return failure is not None and "aclnn" in failure["message"]
+def _is_refusal(failure: Failure | None) -> bool:
+    return failure is not None and "aclnn" in failure.message
 
 
-def doubts(report: dict[str, Any]) -> list[str]:
+def doubts(report: Observed) -> list[str]:
     """Return the lines whose reads of values that a dry run does not know may have decided sizes.
 
     A line may read numbers that are known and others that are not, as one that counts words and takes the mean of a loss does: where
     single numbers were read, their size tells which.
     """
     sizes: dict[str, set[int]] = {}
-    for one in report["findings"]:
-        if one["kind"] == "reads" and (_INTEGERS in one["note"] or _SIZES in one["note"]):
-            sizes.setdefault(one["line"], set()).add(one["bytes"] // one["count"] or _COUNT)
-    unknown = [(read["line"], read["bytes"] // read["count"]) for read in report["value_reads"]]
+    for one in report.findings:
+        if one.kind == "reads" and (_INTEGERS in one.note or _SIZES in one.note):
+            sizes.setdefault(one.line, set()).add(one.bytes // one.count or _COUNT)
+    unknown = [(read.line, read.bytes // read.count) for read in report.value_reads]
     return sorted({line for line, size in unknown if line in sizes and (size in sizes[line] or size not in _SINGLE)})
 
 

@@ -2,10 +2,10 @@
 
 import shlex
 import textwrap
-from typing import Any
 
 from torch_aclnn.command.dryrun.fits import counted, doubts, met_own_limit, refused
 from torch_aclnn.command.dryrun.products import GIBIBYTE, MEBIBYTE
+from torch_aclnn.observation.report import Fits, Memory, Moment, Report
 
 WIDTH = 80
 LINES_OF_PEAK = 5
@@ -48,103 +48,102 @@ def paragraph(text: str, indent: str = "") -> list[str]:
     return textwrap.wrap(text, WIDTH, initial_indent=indent, subsequent_indent=indent + "  ", break_on_hyphens=False)
 
 
-def first_screen(report: dict[str, Any]) -> list[str]:
+def first_screen(report: Report) -> list[str]:
     """Return the lines: the decision, memory, calls, communication."""
     presented = f" {_presented(report)}"
     title = textwrap.shorten(f"torch-aclnn dryrun: {program_of(report)}", WIDTH - len(presented), placeholder=" ...")
     lines = [f"{title:<{WIDTH - len(presented)}}{presented}", "-" * WIDTH]
     lines += _decision(report)
-    if report["memory"] is not None:
-        lines += ["", *_memory(report), "", *_calls(report), *_communication(report)]
+    if report.memory is not None:
+        lines += ["", *_memory(report.memory, report.fits, report.product), "", *_calls(report), *_communication(report)]
     return lines
 
 
-def program_of(report: dict[str, Any]) -> str:
+def program_of(report: Report) -> str:
     """Return the command line in one line, whatever `-c` has."""
-    return " ".join(shlex.join(report["program"]).split())
+    return " ".join(shlex.join(report.program).split())
 
 
-def _presented(report: dict[str, Any]) -> str:
-    rank = f", rank {report['rank']} of {report['world_size']}" if report["world_size"] else ""
-    return f"{report['product']}{rank}"
+def _presented(report: Report) -> str:
+    rank = f", rank {report.rank} of {report.world_size}" if report.world_size else ""
+    return f"{report.product}{rank}"
 
 
-def _decision(report: dict[str, Any]) -> list[str]:
-    fits = report["fits"]
-    steps = counted(report["steps"], "step")
-    lines = [row(f"VERDICT: {fits['verdict']}", steps if report["dry"] else f"{steps}, computed")]
+def _decision(report: Report) -> list[str]:
+    fits = report.fits
+    steps = counted(report.steps, "step")
+    lines = [row(f"VERDICT: {fits.verdict}", steps if report.dry else f"{steps}, computed")]
     lines += paragraph(_end(report), "  ")
-    memory = report["out_of_memory"]
+    memory = report.out_of_memory
     if memory:
-        where = f" at {memory['line']}" if memory["line"] else ""
-        failed = f"an allocation of {size(memory['bytes'])} failed in step {memory['step']}{where}"
+        where = f" at {memory.line}" if memory.line else ""
+        failed = f"an allocation of {size(memory.bytes)} failed in step {memory.step}{where}"
         limit = f"; {_OWN_LIMIT}" if met_own_limit(memory) else ""
-        lines += paragraph(f"{failed}; {size(memory['free'])} were free{limit}", "  ")
-    for name in refused(report)[:_REFUSALS]:
+        lines += paragraph(f"{failed}; {size(memory.free)} were free{limit}", "  ")
+    for name in refused(report.coverage)[:_REFUSALS]:
         lines += paragraph(f"refused or missing: {name}", "  ")
     if doubts(report):
         lines += paragraph(f"values decided at {', '.join(doubts(report))}", "  ")
     return lines
 
 
-def _end(report: dict[str, Any]) -> str:
+def _end(report: Report) -> str:
     """Return how the run ended, unless that was after its steps."""
-    if report["end"] == "steps":
+    if report.end == "steps":
         return ""
-    exit_code = report["coverage"]["exit_code"]
-    if report["end"] == "nothing" and exit_code:
+    exit_code = report.coverage.exit_code
+    if report.end == "nothing" and exit_code:
         return f"the program ended with exit code {exit_code} before it used the npu device"
-    code = f" with exit code {exit_code}" if report["end"] == "program" and exit_code else ""
-    end = f"{_ENDS[report['end']]}{code} after {report['steps']} of {counted(report['asked_steps'], 'step')}"
-    failure = report["failure"]
-    if failure is None or report["out_of_memory"] is not None:
+    code = f" with exit code {exit_code}" if report.end == "program" and exit_code else ""
+    end = f"{_ENDS[report.end]}{code} after {report.steps} of {counted(report.asked_steps, 'step')}"
+    failure = report.failure
+    if failure is None or report.out_of_memory is not None:
         return end
-    at = f", at {failure['line']}" if failure["line"] else ""
-    return f"{end}{at}: {failure['kind']}: {failure['message']}".rstrip(": ")
+    at = f", at {failure.line}" if failure.line else ""
+    return f"{end}{at}: {failure.kind}: {failure.message}".rstrip(": ")
 
 
-def _memory(report: dict[str, Any]) -> list[str]:
-    memory, fits = report["memory"], report["fits"]
+def _memory(memory: Memory, fits: Fits, product: str) -> list[str]:
     lines = ["MEMORY"]
-    lines += [row(f"  {part['what']}", size(part["bytes"])) for part in fits["summands"]]
-    lines += [row("  needed", size(fits["needed"])), row(f"  of {report['product']}'s total", size(fits["total"]))]
-    spare = fits["total"] - fits["needed"]
+    lines += [row(f"  {part.what}", size(part.bytes)) for part in fits.summands]
+    lines += [row("  needed", size(fits.needed)), row(f"  of {product}'s total", size(fits.total))]
+    spare = fits.total - fits.needed
     lines += [row("  left" if spare >= 0 else "  too much", size(abs(spare)))]
-    if memory["waiting"]:
-        lines += [row("  more, if events of other streams are done only at the end of a step", size(memory["waiting"]))]
-    cached = memory["reserved"] - memory["allocated"]
-    lines += [row(f"  allocated at most {size(memory['allocated'])}; cached or fragmented", size(cached))]
-    failure = memory["at_the_first_failure"]
+    if memory.waiting:
+        lines += [row("  more, if events of other streams are done only at the end of a step", size(memory.waiting))]
+    cached = memory.reserved - memory.allocated
+    lines += [row(f"  allocated at most {size(memory.allocated)}; cached or fragmented", size(cached))]
+    failure = memory.at_the_first_failure
     if failure:
-        lines += ["", row("IN USE AT THE FAILURE", size(failure["requested"])), *_categories(failure)]
-    elif memory["peak"]:
-        lines += ["", *_peak(memory["peak"])]
+        lines += ["", row("IN USE AT THE FAILURE", size(failure.requested)), *_categories(failure)]
+    elif memory.peak:
+        lines += ["", *_peak(memory.peak)]
     return lines
 
 
-def _peak(peak: dict[str, Any]) -> list[str]:
-    node = f" ({peak['node']})" if peak["node"] else ""
-    place = [f"  at {shortened(peak['line'] + node, WIDTH - 5)}"] if peak["line"] else []
-    return [row(f"PEAK in step {peak['step']}, {peak['phase']}", size(peak["requested"])), *place, *_categories(peak)]
+def _peak(peak: Moment) -> list[str]:
+    node = f" ({peak.node})" if peak.node else ""
+    place = [f"  at {shortened(peak.line + node, WIDTH - 5)}"] if peak.line else []
+    return [row(f"PEAK in step {peak.step}, {peak.phase}", size(peak.requested)), *place, *_categories(peak)]
 
 
-def _categories(moment: dict[str, Any]) -> list[str]:
-    return [row(f"  {name}", size(count)) for name, count in list(moment["categories"].items())[:LINES_OF_PEAK]]
+def _categories(moment: Moment) -> list[str]:
+    return [row(f"  {name}", size(count)) for name, count in list(moment.categories.items())[:LINES_OF_PEAK]]
 
 
-def _calls(report: dict[str, Any]) -> list[str]:
-    calls, coverage = report["calls"], report["coverage"]
+def _calls(report: Report) -> list[str]:
+    calls, coverage = report.calls, report.coverage
     if not calls:
         return ["CALLS: no step was seen"]
     last = calls[-1]
-    missing = len(coverage["missing_failed"]) + len(coverage["refused"])
+    missing = len(coverage.missing_failed) + len(coverage.refused)
     conversions = sum(count for name, count in last.items() if "FormatCast" in name)
     lines = [
         row(f"CALLS in step {len(calls)}: launches {sum(last.values())}", counted(len(last), "entry point")),
-        f"  operators on the CPU {len(coverage['handed_to_cpu'])}, refused or missing {missing}, conversions of formats {conversions}",
+        f"  operators on the CPU {len(coverage.handed_to_cpu)}, refused or missing {missing}, conversions of formats {conversions}",
     ]
-    if report["no_findings"]:
-        return lines + paragraph(f"no lines: {report['no_findings']}", "  ")
+    if report.no_findings:
+        return lines + paragraph(f"no lines: {report.no_findings}", "  ")
     reads, waits, uploads, casts, strided = (_sum(report, kind) for kind in ("reads", "waits", "uploads", "float64", "strided"))
     return [
         *lines,
@@ -153,15 +152,15 @@ def _calls(report: dict[str, Any]) -> list[str]:
     ]
 
 
-def _sum(report: dict[str, Any], kind: str) -> tuple[int, int]:
-    found = [one for one in report["findings"] if one["kind"] == kind]
-    return sum(one["count"] for one in found), sum(one["bytes"] for one in found)
+def _sum(report: Report, kind: str) -> tuple[int, int]:
+    found = [one for one in report.findings if one.kind == kind]
+    return sum(one.count for one in found), sum(one.bytes for one in found)
 
 
-def _communication(report: dict[str, Any]) -> list[str]:
-    last = max((one["step"] for one in report["communication"]), default=0)
-    found = [one for one in report["communication"] if one["step"] == last]
+def _communication(report: Report) -> list[str]:
+    last = max((one.step for one in report.communication), default=0)
+    found = [one for one in report.communication if one.step == last]
     if not found:
         return []
-    total = sum(one["bytes"] for one in found)
-    return ["", row(f"COMMUNICATION in step {last}: {counted(sum(one['calls'] for one in found), 'collective')}", size(total))]
+    total = sum(one.bytes for one in found)
+    return ["", row(f"COMMUNICATION in step {last}: {counted(sum(one.calls for one in found), 'collective')}", size(total))]

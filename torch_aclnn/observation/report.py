@@ -1,0 +1,223 @@
+"""The report of ``torch-aclnn dryrun``, and what it is made of; docs/will_it_fit.md says what each field means.
+
+Nothing here needs torch: the observed process writes one part as JSON, and the command reads it and adds the rest.
+"""
+
+import json
+from dataclasses import asdict, dataclass, field, is_dataclass
+from pathlib import Path
+from typing import Any, TypeVar, get_args, get_origin, get_type_hints
+
+FORMAT = 1
+
+_Type = TypeVar("_Type")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the command asks of the observer.
+
+    Attributes:
+        steps: after how many steps the program is ended.
+        context: the bytes of the device that the process's context takes.
+        hccl_buffers: those that each communicator takes.
+        snapshot: the file for torch's snapshot.
+
+    """
+
+    steps: int
+    context: int
+    hccl_buffers: int
+    snapshot: str | None
+
+
+@dataclass(frozen=True)
+class Failure:
+    """The exception that ended the program."""
+
+    kind: str
+    message: str
+    line: str
+
+
+@dataclass(frozen=True)
+class OutOfMemory:
+    """An allocation that failed."""
+
+    bytes: int
+    total: int
+    free: int
+    line: str
+    step: int
+
+
+@dataclass(frozen=True)
+class Moment:
+    """What was in use right after an allocation, and where the program was."""
+
+    requested: int
+    reserved: int
+    step: int
+    phase: str
+    node: str
+    line: str
+    bytes: int
+    categories: dict[str, int]
+    lines: dict[str, int]
+    other_lines: int
+
+
+@dataclass(frozen=True)
+class StepPeak:
+    """The peaks of a step."""
+
+    requested: int
+    reserved: int
+
+
+@dataclass(frozen=True)
+class Memory:
+    """What the allocator held."""
+
+    requested: int
+    allocated: int
+    reserved: int
+    waiting: int
+    steps: list[StepPeak]
+    peak: Moment | None
+    at_the_first_failure: Moment | None
+    retries: int
+    failures: int
+    room: bool
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something that a line of the program causes; equal ones are one."""
+
+    kind: str
+    what: str
+    line: str
+    bytes: int = 0
+    count: int = 1
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Communication:
+    """The calls of one collective by one group in one step."""
+
+    step: int
+    name: str
+    group: str
+    ranks: int
+    calls: int
+    bytes: int
+
+
+@dataclass(frozen=True)
+class LineRead:
+    """Reads of unknown values by a line."""
+
+    line: str
+    count: int
+    bytes: int
+
+
+@dataclass(kw_only=True)
+class Observed:
+    """What the observed process writes; the defaults are what one leaves that was ended before it could report."""
+
+    end: str = "nothing"
+    failure: Failure | None = None
+    out_of_memory: OutOfMemory | None = None
+    rank: int | None = None
+    world_size: int | None = None
+    dry: bool = True
+    product: str = ""
+    steps: int = 0
+    memory: Memory | None = None
+    communicators: int = 0
+    calls: list[dict[str, int]] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
+    no_findings: str = ""
+    communication: list[Communication] = field(default_factory=list)
+    value_reads: list[LineRead] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class CoverageReport:
+    """The entry points that were called; docs/command_line.md says what each field means."""
+
+    versions: dict[str, str]
+    used: dict[str, int]
+    missing_replaced: dict[str, str]
+    missing_failed: list[str]
+    refused: list[str]
+    handed_to_cpu: list[str]
+    exit_code: int
+
+
+@dataclass(frozen=True)
+class Summand:
+    """A part of what is needed."""
+
+    what: str
+    bytes: int
+    source: str
+
+
+@dataclass(frozen=True)
+class Fits:
+    """The decision."""
+
+    code: int
+    verdict: str
+    needed: int
+    total: int
+    total_source: str
+    summands: list[Summand]
+
+
+@dataclass(kw_only=True)
+class Report(Observed):
+    """All of it."""
+
+    format: int = FORMAT
+    program: list[str]
+    asked_steps: int
+    assumed: dict[str, int]
+    coverage: CoverageReport
+    fits: Fits
+
+
+def save(value: Any, path: Path) -> None:
+    """Write an object of one of these types as JSON."""
+    path.write_text(json.dumps(asdict(value), indent=1) + "\n")
+
+
+def load(kind: type[_Type], path: Path) -> _Type:
+    """Return what :func:`save` has written.
+
+    Raises:
+        ValueError: it is something else.
+
+    """
+    try:
+        loaded: _Type = typed(kind, json.loads(path.read_text()))
+    except (ValueError, TypeError, AttributeError) as error:
+        raise ValueError(f"{path}: {error}") from error
+    return loaded
+
+
+def typed(kind: Any, value: Any) -> Any:
+    """Return a value that JSON has as one of the type; what the type does not have is left out."""
+    inner = [one for one in get_args(kind) if one is not type(None)]
+    if is_dataclass(kind) and isinstance(kind, type):
+        hints = get_type_hints(kind)
+        return kind(**{name: typed(hints[name], one) for name, one in value.items() if name in hints})
+    if get_origin(kind) is list:
+        return [typed(inner[0], one) for one in value]
+    if get_origin(kind) is dict:
+        return {name: typed(inner[1], one) for name, one in value.items()}
+    return typed(inner[0], value) if inner and value is not None else value
