@@ -1,6 +1,6 @@
 """Write which functions each release of torch_npu exports, and in two documents what follows from it.
 
-python docs/generate_wheels.py                                 # writes the column of docs/evidence.md and the table of docs/ascend.md
+python docs/generate_wheels.py                                 # writes the column of docs/evidence.tsv and the table of docs/ascend.md
 python docs/generate_wheels.py --check                         # fails if they are out of date
 python docs/generate_wheels.py --wheels DIRECTORY              # before, marks in docs/torch_npu_symbols.tsv what the wheels export
 python docs/generate_wheels.py --wheels DIRECTORY --download   # before, fetches the wheels that the directory lacks, of 30 MB each
@@ -23,7 +23,7 @@ from typing import NamedTuple
 DOCS = Path(__file__).resolve().parent
 TABLE = DOCS / "torch_npu_symbols.tsv"
 RUNS = DOCS / "versions.tsv"
-EVIDENCE = DOCS / "evidence.md"
+EVIDENCE = DOCS / "evidence.tsv"
 ASCEND = DOCS / "ascend.md"
 BEGIN, END = "<!-- the table of docs/generate_wheels.py -->\n", "<!-- its end -->\n"
 KIND = ["--only-binary=:all:", "--python-version=3.11", "--platform=manylinux_2_28_x86_64"]
@@ -101,7 +101,7 @@ def by_name(functions: Iterable[Function]) -> dict[str, set[str]]:
 
 
 def exported_by(cell: str, exported: Mapping[str, set[str]], releases: Collection[str]) -> str:
-    """Return which releases export the functions that a cell of docs/evidence.md names."""
+    """Return which releases export the functions that a cell of docs/evidence.tsv names."""
     names: dict[str, list[str]] = {}
     for name in cell.split(", "):
         names.setdefault(ranges(exported[name.strip("`")], releases), []).append(name)
@@ -109,15 +109,11 @@ def exported_by(cell: str, exported: Mapping[str, set[str]], releases: Collectio
 
 
 def evidence(cann: Mapping[str, str], exported: Mapping[str, set[str]]) -> str:
-    """Return docs/evidence.md, with what exports the functions as the fifth column of torch_npu's table."""
-    before, head, after = EVIDENCE.read_text().partition("\n## torch_npu\n")
-    section, *rest = after.split("\n## ")
-    lines = section.split("\n")
-    for i, line in enumerate(lines):
-        if line.startswith("| `"):
-            cells = line.strip("| ").split(" | ")[:4]
-            lines[i] = f"| {' | '.join([*cells, exported_by(cells[0], exported, cann)])} |"
-    return before + head + "\n## ".join(["\n".join(lines), *rest])
+    """Return docs/evidence.tsv, whose last column has what exports the functions of torch_npu."""
+    rows = [line.split("\t") for line in EVIDENCE.read_text().splitlines()]
+    for cells in rows:
+        cells[-1] = exported_by(cells[1], exported, cann) if cells[0] == "torch_npu" else cells[-1]
+    return "".join("\t".join(cells) + "\n" for cells in rows)
 
 
 def ascend(cann: Mapping[str, str], exported: Mapping[str, set[str]]) -> str:

@@ -1,4 +1,4 @@
-"""The tests that docs/evidence.md names fail where the engine breaks the property that they hold."""
+"""The tests that docs/evidence.tsv names fail where the engine breaks the property that they hold."""
 
 import itertools
 import os

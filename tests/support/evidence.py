@@ -1,16 +1,17 @@
-"""The tables of docs/evidence.md."""
+"""The rows of docs/evidence.tsv."""
 
+import csv
 import re
 from pathlib import Path
 
 ENTRY_POINTS, OTHERS, TORCH_NPU, ATEN = SECTIONS = ("Entry points", "The rest of CANN's interface", "torch_npu", "ATen on npu")
-_PAGE = Path(__file__).parents[2] / "docs" / "evidence.md"
+_TABLE = Path(__file__).parents[2] / "docs" / "evidence.tsv"
 
 
 def rows(section: str) -> list[list[str]]:
-    """Return the cells of a section's table, without its head: names, property, source, tests, and of torch_npu's what exports them."""
-    text = _PAGE.read_text().split(f"\n## {section}\n")[1].split("\n## ")[0]
-    return [line.strip("| ").split(" | ") for line in text.splitlines() if line.startswith("| `")]
+    """Return the cells of a section: names, property, source and tests."""
+    with _TABLE.open(newline="") as file:
+        return [cells[1:5] for cells in csv.reader(file, dialect="excel-tab") if cells[0] == section]
 
 
 def named(section: str) -> set[str]:

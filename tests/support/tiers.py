@@ -43,7 +43,7 @@ _IMPORTED = {
 
 
 def named_tests(page: str) -> dict[str, set[str]]:
-    """Return the test functions that a page of docs/ names, by file."""
+    """Return the test functions that a file of docs/ names, by file."""
     named: dict[str, set[str]] = {}
     for file, function in re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", (_ROOT / "docs" / page).read_text()):
         named.setdefault(file, set()).add(function)
