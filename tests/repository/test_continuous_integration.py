@@ -1,6 +1,7 @@
 """docs/ci: what other projects copy to run their tests on the engine, executed in a small project."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -12,7 +13,8 @@ from torch_aclnn.command.locations import bindir
 
 from support.marks import host_engine_only
 
-FOLDER = Path(__file__).parents[2] / "docs" / "ci"
+ROOT = Path(__file__).parents[2]
+FOLDER = ROOT / "docs" / "ci"
 SCRIPT = FOLDER / "tests.sh"
 JOB = yaml.safe_load((FOLDER / "github-actions.yml").read_text())["jobs"]["tests"]
 STEPS = [step["run"] for step in JOB["steps"] if "run" in step]
@@ -116,3 +118,12 @@ def test_the_cache_depends_on_all_versions():
     key = next(step["with"]["key"] for step in JOB["steps"] if "cache" in step.get("uses", ""))
     parts = ["steps.python.outputs.python-version", *(f"env.{name}" for name in JOB["env"])]
     assert [part for part in parts if f"${{{{ {part} }}}}" not in key] == []
+
+
+@pytest.mark.parametrize("file", sorted((ROOT / ".github").rglob("*.yml")), ids=lambda file: file.name)
+def test_each_workflow_runs_what_is_in_the_tree(file: Path):
+    document = yaml.safe_load(file.read_text())
+    steps = [step["run"] for job in document.get("jobs", {}).values() for step in job["steps"] if "run" in step]
+    assert document["name"] and [step for step in steps if step.startswith(".ci/") and not os.access(ROOT / step.split()[0], os.X_OK)] == []
+    sessions = {re.match(r"nox -s \"(\w+)-", step)[1] for step in steps if step.startswith("nox -s")}
+    assert sessions <= set(re.findall(r"^def (\w+)\(session", (ROOT / "noxfile.py").read_text(), re.MULTILINE))
