@@ -26,31 +26,13 @@ bool is_reverse(const Call& call) {
     return direction == "REDIRECTIONAL";
 }
 
-// Where each of torch's gates i, f, j, o is in the operator's order, in which the candidate is j or c.
-std::vector<int64_t> gate_places(const Call& call) {
-    std::string order = call.attribute<std::string>("gate_order", "ijfo");
-    std::replace(order.begin(), order.end(), 'c', 'j');
-    std::vector<int64_t> places;
-    for (const char gate : std::string("ifjo")) {
-        const size_t place = order.find(gate);
-        if (order.size() != 4 || place == std::string::npos) refuse("attribute gate_order", "i, f, j and o in some order", order);
-        places.push_back(static_cast<int64_t>(place));
-    }
-    return places;
+// The gates lie as torch has them, in which the candidate is j or c.
+void require_torchs_gates(const Call& call) {
+    const std::string& order = call.attribute<std::string>("gate_order", "ijfo");
+    if (order != "ifjo" && order != "ifco") refuse("attribute gate_order", "ifjo or ifco", order);
 }
-
-// The last dimension's gates in torch's order, or back.
-at::Tensor reordered(const at::Tensor& gates, const std::vector<int64_t>& places) {
-    if (gates.size(-1) % 4 != 0) refuse("weights", "4 gates side by side", shape_text(gates.sizes()));
-    const std::vector<at::Tensor> parts = gates.chunk(4, -1);
-    std::vector<at::Tensor> in_order;
-    for (const int64_t place : places) in_order.push_back(parts.at(place));
-    return at::cat(in_order, -1);
-}
-std::vector<int64_t> inverse(const std::vector<int64_t>& places) {
-    std::vector<int64_t> back(places.size());
-    for (size_t i = 0; i < places.size(); i++) back[places[i]] = static_cast<int64_t>(i);
-    return back;
+void require_four_gates(const at::Tensor& weights) {
+    if (weights.size(-1) % 4 != 0) refuse("weights", "4 gates side by side", shape_text(weights.sizes()));
 }
 
 // The active steps, from a mask. A mask that is a single number means all steps.
@@ -89,6 +71,8 @@ at::Tensor rows(const at::Tensor& sequence) {
 
 void run_lstm(Call& call, const Weights& weights, size_t mask, const at::Tensor& x) {
     require_plain_cell(call);
+    require_torchs_gates(call);
+    require_four_gates(weights.input.t());
     const at::Tensor active = active_steps(call, mask, x);
     const int64_t units = weights.input.size(0) / 4;
     at::Tensor h = state(call, mask + 1, units), c = state(call, mask + 2, units);
@@ -106,6 +90,7 @@ struct LstmGradients {
 LstmGradients run_lstm_backward(const Call& call, size_t first, size_t mask, const at::Tensor& x, const at::Tensor& hidden,
                                 at::Tensor& of_h, at::Tensor& of_c) {
     require_plain_cell(call);
+    require_torchs_gates(call);
     const bool reverse = is_reverse(call);
     const auto saved = [&](size_t i) { return steps_of(call, first + i); };
     const lstm::Step all{saved(7), saved(8), saved(9), saved(10), saved(2), saved(3), saved(11)};
@@ -121,46 +106,41 @@ LstmGradients run_lstm_backward(const Call& call, size_t first, size_t mask, con
 
 // The weights of the input and of the state are concatenated in dimension 0.
 OPERATOR(DynamicRNN) {
-    const at::Tensor x = sequence_of(call, 0), w = reordered(call.computing(1), gate_places(call)), b = call.computing(2);
+    const at::Tensor x = sequence_of(call, 0), w = call.computing(1), b = call.computing(2);
     const int64_t features = x.size(2);
-    const at::Tensor hidden = w.narrow(0, features, w.size(0) - features);
-    run_lstm(call, {w.narrow(0, 0, features).t(), hidden.t(), reordered(b, gate_places(call)), {}}, 3, x);
+    run_lstm(call, {w.narrow(0, 0, features).t(), w.narrow(0, features, w.size(0) - features).t(), b, {}}, 3, x);
 }
 
 OPERATOR(DynamicRNNGrad) {
-    const at::Tensor x = sequence_of(call, 0), w = reordered(call.computing(1), gate_places(call));
-    const int64_t features = x.size(2);
-    const at::Tensor hidden = w.narrow(0, features, w.size(0) - features);
+    const at::Tensor x = sequence_of(call, 0), w = call.computing(1);
+    const int64_t features = x.size(2), units = w.size(0) - features;
     at::Tensor of_h, of_c;
-    const LstmGradients of = run_lstm_backward(call, 4, 16, x, hidden.t(), of_h, of_c);
-    const std::vector<int64_t> back = inverse(gate_places(call));
-    call.write(0, reordered(at::mm(rows(at::cat({x, of.h_before}, 2)).t(), rows(of.gates)), back));
-    call.write(1, reordered(rows(of.gates).sum(0), back));
+    const LstmGradients of = run_lstm_backward(call, 4, 16, x, w.narrow(0, features, units).t(), of_h, of_c);
+    const at::Tensor gates = rows(of.gates), of_w = at::empty_like(w);
+    at::Tensor of_input = of_w.narrow(0, 0, features), of_state = of_w.narrow(0, features, units);
+    at::mm_out(of_input, rows(x).t(), gates);
+    at::mm_out(of_state, rows(of.h_before).t(), gates);
+    call.write(0, of_w);
+    call.write(1, gates.sum(0));
     call.write(2, at::matmul(of.gates, w.narrow(0, 0, features).t()));
     call.write(3, of_h);
     call.write(4, of_c);
 }
 
 OPERATOR(DynamicRNNV2) {
-    const std::vector<int64_t> places = gate_places(call);
     const at::Tensor x = sequence_of(call, 0);
-    const std::optional<at::Tensor> b = call.optional_computing(3);
-    run_lstm(
-        call,
-        {reordered(call.computing(1), places).t(), reordered(call.computing(2), places).t(), b ? reordered(*b, places) : at::Tensor(), {}},
-        4, x);
+    const Weights weights{call.computing(1).t(), call.computing(2).t(), call.optional_computing(3).value_or(at::Tensor()), {}};
+    run_lstm(call, weights, 4, x);
 }
 
 OPERATOR(DynamicRNNV2Grad) {
-    const std::vector<int64_t> places = gate_places(call);
-    const at::Tensor x = steps_of(call, 0);
-    const at::Tensor input = reordered(call.computing(1), places), hidden = reordered(call.computing(2), places);
+    const at::Tensor x = steps_of(call, 0), input = call.computing(1);
     at::Tensor of_h, of_c;
-    const LstmGradients of = run_lstm_backward(call, 4, 16, x, hidden.t(), of_h, of_c);
-    const std::vector<int64_t> back = inverse(places);
-    call.write(0, reordered(at::mm(rows(x).t(), rows(of.gates)), back));
-    call.write(1, reordered(at::mm(rows(of.h_before).t(), rows(of.gates)), back));
-    call.write(2, reordered(rows(of.gates).sum(0), back));
+    const LstmGradients of = run_lstm_backward(call, 4, 16, x, call.computing(2).t(), of_h, of_c);
+    const at::Tensor gates = rows(of.gates);
+    call.write(0, at::mm(rows(x).t(), gates));
+    call.write(1, at::mm(rows(of.h_before).t(), gates));
+    call.write(2, gates.sum(0));
     call.write(3, at::matmul(of.gates, input.t()));
     call.write(4, of_h);
     call.write(5, of_c);
@@ -175,17 +155,13 @@ void require_plain_gru(const Call& call) {
     if (is_reverse(call)) refuse("attribute direction", "UNIDIRECTIONAL", "REDIRECTIONAL");
 }
 
-at::Tensor undefined_or(const std::optional<at::Tensor>& tensor) {
-    return tensor ? *tensor : at::Tensor();
-}
-
 }  // namespace
 
 OPERATOR(DynamicGRUV2) {
     require_plain_gru(call);
     const at::Tensor x = sequence_of(call, 0);
-    const Weights w{call.computing(1).t(), call.computing(2).t(), undefined_or(call.optional_computing(3)),
-                    undefined_or(call.optional_computing(4))};
+    const Weights w{call.computing(1).t(), call.computing(2).t(), call.optional_computing(3).value_or(at::Tensor()),
+                    call.optional_computing(4).value_or(at::Tensor())};
     const at::Tensor active = active_steps(call, 5, x);
     at::Tensor h = state(call, 6, w.input.size(0) / 3);
     const gru::Steps all = gru::run(x, w, active, false, h);

@@ -10,26 +10,18 @@ struct Step {
     at::Tensor i, j, f, o, h, c, tanh_c;
 };
 
-// From torch's order of the gates, side by side in one dimension, to one block each, {4, ...}: those of the sigmoid, i, f and o, then j.
-inline at::Tensor as_blocks(const at::Tensor& gates, int64_t dim) {
-    const std::vector<at::Tensor> parts = gates.chunk(4, dim);
-    return at::stack({parts.at(0), parts.at(1), parts.at(3), parts.at(2)});
-}
-
-// Views of the gates {..., 4, batch, units}, and room for the states.
+// Views of the gates, which lie side by side in the last dimension, and room for the states.
 inline Step step_of(const at::Tensor& gates) {
-    const auto gate = [&](int64_t place) { return gates.select(-3, place); };
-    const auto room = [&] { return at::empty_like(gate(0), at::MemoryFormat::Contiguous); };
-    return {gate(0), gate(3), gate(1), gate(2), room(), room(), room()};
-}
-inline Step at_step(const Step& all, int64_t t) {
-    return {all.i[t], all.j[t], all.f[t], all.o[t], all.h[t], all.c[t], all.tanh_c[t]};
+    const std::vector<at::Tensor> gate = gates.chunk(4, -1);
+    const auto room = [&] { return at::empty_like(gate[0], at::MemoryFormat::Contiguous); };
+    return {gate[0], gate[2], gate[1], gate[3], room(), room(), room()};
 }
 
 // Computes one step where its values lie; the gates are what input and state give to them.
 inline void compute(Step s, const at::Tensor& gates, const at::Tensor& c_before) {
-    gates.narrow(0, 0, 3).sigmoid_();
+    gates.narrow(-1, 0, 2 * c_before.size(-1)).sigmoid_();
     s.j.tanh_();
+    s.o.sigmoid_();
     at::mul_out(s.c, s.f, c_before);
     s.c.addcmul_(s.i, s.j);
     at::tanh_out(s.tanh_c, s.c);
@@ -37,9 +29,8 @@ inline void compute(Step s, const at::Tensor& gates, const at::Tensor& c_before)
 }
 
 inline Step step(const at::Tensor& gates, const at::Tensor& c_before) {
-    const at::Tensor blocks = as_blocks(gates, 1);
-    const Step s = step_of(blocks);
-    compute(s, blocks, c_before);
+    const Step s = step_of(gates);
+    compute(s, gates, c_before);
     return s;
 }
 
@@ -48,9 +39,9 @@ struct Factors {
     at::Tensor h_in_d, d_in_gates, h_in_o;  // the second for i, f and j side by side
 
     Factors(const Step& s, const at::Tensor& c_before)
-        : h_in_d(s.o * (1 - s.tanh_c * s.tanh_c)),
-          d_in_gates(at::stack({s.j * s.i * (1 - s.i), c_before * s.f * (1 - s.f), s.i * (1 - s.j * s.j)}, -2)),
-          h_in_o(s.tanh_c * s.o * (1 - s.o)) {}
+        : h_in_d(at::tanh_backward(s.o, s.tanh_c)),
+          d_in_gates(at::stack({at::sigmoid_backward(s.j, s.i), at::sigmoid_backward(c_before, s.f), at::tanh_backward(s.i, s.j)}, -2)),
+          h_in_o(at::sigmoid_backward(s.tanh_c, s.o)) {}
 };
 
 struct StepGradient {
@@ -65,23 +56,21 @@ inline StepGradient step_backward(const Step& s, const at::Tensor& c_before, con
 
 // All steps of one direction; h and c become the last states.
 inline Step run(const at::Tensor& input, const Weights& w, const at::Tensor& active, bool reverse, at::Tensor& h, at::Tensor& c) {
-    at::Tensor of_input = at::linear(input, w.input, w.input_bias);
-    if (w.hidden_bias.defined()) of_input += w.hidden_bias;
-    const at::Tensor gates = as_blocks(of_input, -1).transpose(0, 1).contiguous();  // {steps, 4, batch, units}
-    const at::Tensor of_state = as_blocks(w.hidden, 0).transpose(1, 2).contiguous();
+    const at::Tensor gates = at::linear(input, w.input, w.input_bias), of_state = w.hidden.t();
+    if (w.hidden_bias.defined()) gates.add_(w.hidden_bias);
     const bool all_active = active.all().item<bool>();
     const Step all = step_of(gates);
+    const std::vector<at::Tensor> of_steps = gates.unbind(), hs = all.h.unbind(), cs = all.c.unbind(), tanh_cs = all.tanh_c.unbind();
     for_each_step(input.size(0), reverse, [&](int64_t t) {
-        at::Tensor of_step = gates[t];
-        of_step.baddbmm_(h.expand({4, -1, -1}), of_state);
-        const Step s = at_step(all, t);
-        compute(s, of_step, c);
+        of_steps[t].addmm_(h, of_state);
+        const std::vector<at::Tensor> gate = of_steps[t].chunk(4, 1);
+        compute({gate[0], gate[2], gate[1], gate[3], hs[t], cs[t], tanh_cs[t]}, of_steps[t], c);
         if (!all_active) {
-            s.h.copy_(at::where(active[t], s.h, h));
-            s.c.copy_(at::where(active[t], s.c, c));
+            hs[t].copy_(at::where(active[t], hs[t], h));
+            cs[t].copy_(at::where(active[t], cs[t], c));
         }
-        h = s.h;
-        c = s.c;
+        h = hs[t];
+        c = cs[t];
     });
     return all;
 }
@@ -91,16 +80,16 @@ inline at::Tensor run_backward_steps(const Step& all, const at::Tensor& c_before
                                      const at::Tensor& hidden, const at::Tensor& of_output, at::Tensor& of_h, at::Tensor& of_c) {
     const bool all_active = active.all().item<bool>();
     const Factors by(all, c_before);
-    at::DimVector sizes(all.h.sizes());
-    sizes.insert(sizes.end() - 1, 4);
-    const at::Tensor of_gates = at::empty(sizes, all.h.options());  // {steps, batch, 4, units}
-    for_each_step(sizes[0], !reverse, [&](int64_t t) {
-        const at::Tensor of_both = of_h + of_output[t], d = at::addcmul(of_c, of_both, by.h_in_d[t]);
-        at::Tensor of_step = of_gates[t], of_first = of_step.narrow(1, 0, 3), of_o = of_step.select(1, 3);
-        at::mul_out(of_first, d.unsqueeze(1), by.d_in_gates[t]);
-        at::mul_out(of_o, of_both, by.h_in_o[t]);
-        if (!all_active) of_step.mul_(active[t].unsqueeze(1));
-        const at::Tensor h_before = at::mm(of_step.flatten(1), hidden), c_of_before = d * all.f[t];
+    const at::Tensor of_gates = at::empty({all.h.size(0), all.h.size(1), 4, all.h.size(2)}, all.h.options());
+    std::vector<at::Tensor> of_first = of_gates.narrow(2, 0, 3).unbind(), of_o = of_gates.select(2, 3).unbind();
+    const std::vector<at::Tensor> h_in_d = by.h_in_d.unbind(), d_in_gates = by.d_in_gates.unbind(), h_in_o = by.h_in_o.unbind();
+    const std::vector<at::Tensor> of_steps = of_gates.flatten(2).unbind(), of_outputs = of_output.unbind(), f = all.f.unbind();
+    for_each_step(all.h.size(0), !reverse, [&](int64_t t) {
+        const at::Tensor of_both = of_h + of_outputs[t], d = at::addcmul(of_c, of_both, h_in_d[t]);
+        at::mul_out(of_first[t], d.unsqueeze(1), d_in_gates[t]);
+        at::mul_out(of_o[t], of_both, h_in_o[t]);
+        if (!all_active) of_gates[t].mul_(active[t].unsqueeze(1));
+        const at::Tensor h_before = at::mm(of_steps[t], hidden), c_of_before = d * f[t];
         of_h = all_active ? h_before : at::where(active[t], h_before, of_h);
         of_c = all_active ? c_of_before : at::where(active[t], c_of_before, of_c);
     });
