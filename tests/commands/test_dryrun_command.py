@@ -6,12 +6,9 @@ import re
 import subprocess
 import sys
 from pathlib import Path
-from types import SimpleNamespace
 
 import torch_aclnn  # noqa: F401  # before torch
 import pytest
-from torch._C._profiler import _EventType
-from torch_aclnn.observation.operations import findings
 
 from support.marks import host_engine_only
 from support.subprocesses import host_mode, output_of, run_python
@@ -145,23 +142,3 @@ def test_the_example_fits():
     small = ("--layers", "2", "--width", "64", "--heads", "2", "--batch", "2", "--length", "64")
     done = run_python("", launcher=(*COMMAND, str(example), *small), TORCH_ACLNN_HOST_SOC="Ascend910B3")
     assert done.returncode == 0 and "VERDICT: fits" in done.stdout, done.stdout + done.stderr
-
-
-class Unreadable:
-    """What torch's profiler has of a function in C++ whose name is no text."""
-
-    tag, children = _EventType.PyCCall, ()
-
-    @property
-    def name(self):
-        return b"\xdb".decode()
-
-    @property
-    def extra_fields(self):
-        return SimpleNamespace(caller=Unreadable())
-
-    file_name = name
-
-
-def test_names_that_are_no_text_are_no_lines_of_the_program():
-    assert findings([Unreadable()]) == []

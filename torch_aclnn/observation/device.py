@@ -48,8 +48,8 @@ def when_initialized(action: Callable[[], None]) -> None:
 
 
 def record_history() -> None:
-    """Have the allocator keep its history, with stacks of Python."""
-    torch_npu.npu.memory._record_memory_history(stacks="python")
+    """Have the allocator keep its history, with a stack of Python for each allocation."""
+    torch_npu.npu.memory._record_memory_history(context="alloc", stacks="python")
 
 
 def trace() -> list[dict[str, Any]]:

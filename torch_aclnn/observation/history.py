@@ -1,7 +1,7 @@
 """The allocator's history, replayed: its peaks, and what was allocated at the largest one."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,7 +18,7 @@ class Block:
         address: where it is.
         size: the bytes that were asked for; the allocator's blocks are somewhat larger.
         born: how many allocations there had been, this one included.
-        places: the stack of Python at its allocation, the innermost first.
+        frames: the stack of Python at its allocation, the innermost first, as the allocator has it.
         died: the number of the allocation that was the first after it was freed; None while it is in use.
 
     """
@@ -26,8 +26,13 @@ class Block:
     address: int
     size: int
     born: int
-    places: tuple[Place, ...]
+    frames: Sequence[Mapping[str, Any]]
     died: int | None = None
+
+    @property
+    def places(self) -> Iterator[Place]:
+        """The stack as places; few blocks are asked for them."""
+        return ((frame["filename"], frame["line"]) for frame in self.frames)
 
     def is_alive(self, position: int) -> bool:
         """Return whether it was in use after so many allocations."""
@@ -88,7 +93,7 @@ def replay(events: Iterable[Mapping[str, Any]], ends_of_steps: Sequence[int] = (
         if action == "alloc":
             if len(history.blocks) in ends:
                 totals["waiting"] = 0
-            block = Block(address, size, len(history.blocks) + 1, _places(event.get("frames", ())))
+            block = Block(address, size, len(history.blocks) + 1, event.get("frames", ()))
             history.blocks.append(block)
             in_use[address] = block
             totals["allocated"] += size
@@ -108,7 +113,3 @@ def replay(events: Iterable[Mapping[str, Any]], ends_of_steps: Sequence[int] = (
         elif action == "oom":
             history.failed.append((len(history.blocks), size))
     return history
-
-
-def _places(frames: Iterable[Mapping[str, Any]]) -> tuple[Place, ...]:
-    return tuple((frame["filename"], frame["line"]) for frame in frames)

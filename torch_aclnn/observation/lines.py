@@ -22,9 +22,6 @@ def is_the_programs(file: str) -> bool:
     if file.startswith("<") or not file:
         return file in _TYPED
     folders = Path(file).parts
-    if not Path(file).is_absolute():  # torch's profiler leaves out the folders of sys.path
-        first = folders[0].removesuffix(".py")
-        return first not in _PACKAGES and first not in sys.stdlib_module_names
     if _SITE_PACKAGES in folders:
         return folders[folders.index(_SITE_PACKAGES) + 1] not in _PACKAGES
     return not file.startswith((_STANDARD_LIBRARY, str(Path(__file__).parents[1]) + os.sep))
@@ -38,19 +35,11 @@ def line_of(places: Iterable[Place]) -> str:
 @cache
 def name_of(file: str) -> str:
     """Return the file as people call it: relative to the current folder, or to the packages."""
-    file = _with_folders(file)
     _, packages, inside = file.rpartition(f"{_SITE_PACKAGES}{os.sep}")
     if packages:
         return inside
     relative = os.path.relpath(file) if file not in _TYPED else file
     return file if relative.startswith(os.pardir) else relative
-
-
-def _with_folders(file: str) -> str:
-    """Return the file with the folders of sys.path that torch's profiler leaves out."""
-    if os.path.isabs(file) or file in _TYPED:
-        return file
-    return next((path for folder in sys.path if os.path.exists(path := os.path.join(os.path.abspath(folder), file))), file)
 
 
 def places_of(frame: FrameType | None) -> Iterable[Place]:

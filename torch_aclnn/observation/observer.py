@@ -20,7 +20,7 @@ from torch_aclnn.observation.backward import Backwards, current_node
 from torch_aclnn.observation.categories import Labels, label_after_step, label_before_step, label_modules
 from torch_aclnn.observation.history import replay
 from torch_aclnn.observation.lines import current_line, line_of
-from torch_aclnn.observation.profiled_step import ProfiledStep
+from torch_aclnn.observation.operations import ObservedStep
 from torch_aclnn.observation.report import Communication, Failure, LineRead, Observed, OutOfMemory, Settings, load, save
 from torch_aclnn.observation.steps import Steps
 
@@ -51,7 +51,7 @@ class Observer:
         self._allocations = device.Allocations()
         self._steps = Steps()
         self._labels = Labels()
-        self._profiled = ProfiledStep()
+        self._last_step = ObservedStep()
         self._optimizers: weakref.WeakSet[Optimizer] = weakref.WeakSet()
         self._optimizer_spans: list[tuple[int, int]] = []
         self._begun = 0
@@ -76,7 +76,7 @@ class Observer:
         self._backwards = Backwards(self._allocations.count, self._steps.backward)
         self._watch_optimizers()
         if self._settings.steps == 1:
-            self._profiled.start()
+            self._last_step.start()
 
     def _watch_optimizers(self) -> None:
         known, initialise = self._optimizers, Optimizer.__init__
@@ -105,7 +105,7 @@ class Observer:
             self._step_ended(position)
 
     def _step_ended(self, position: int) -> None:
-        self._profiled.stop()
+        self._last_step.stop()
         self._ends.append(position)
         self._count()
         done, asked = self._steps.done, self._settings.steps
@@ -117,7 +117,7 @@ class Observer:
         if done == 1:
             self._write("running")
         if done == asked - 1:
-            self._profiled.start()
+            self._last_step.start()
 
     def _count(self) -> None:
         device.synchronize()
@@ -154,7 +154,7 @@ class Observer:
             if self._failure is not None:
                 self._save(Observed(end=end, failure=self._failure))
             return
-        self._profiled.stop()
+        self._last_step.stop()
         if self._steps.done == 0 and device.synchronize():
             self._count()
         self._write(end)
@@ -186,8 +186,8 @@ class Observer:
             memory=memory,
             communicators=len(self._communicators),
             calls=[step.calls for step in self._of_steps],
-            findings=self._profiled.findings,
-            no_findings=self._profiled.problem,
+            findings=self._last_step.findings,
+            no_findings=self._last_step.problem,
             communication=[
                 Communication(number, one.name, one.communicator, one.ranks, one.calls, one.bytes)
                 for number, step in enumerate(self._of_steps, 1)

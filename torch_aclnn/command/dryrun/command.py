@@ -65,7 +65,6 @@ def merged(reports: list[Observed]) -> Observed:
 def _environment(arguments: argparse.Namespace, directory: Path) -> dict[str, str]:
     environment = {
         "TASK_QUEUE_ENABLE": "0",  # each call on the line that makes it
-        "KINETO_LOG_LEVEL": "99",  # of torch's profiler, which tells of its begin and end
         **environment_of_programs(),
         "TORCH_ACLNN_ENGINE": "host",
         "TORCH_ACLNN_HOST_COMPUTE": "0",
