@@ -24,6 +24,7 @@ from torch_aclnn.observation.lines import line_of
 from torch_aclnn.observation.operations import ObservedStep
 from torch_aclnn.observation.report import CoverageReport, Failure, Observed, Report, load, save, typed
 from torch_aclnn.observation.steps import Steps
+from torch_aclnn.timing.chip import names
 
 from support.marks import host_engine_only
 
@@ -318,16 +319,25 @@ def test_a_file_that_is_no_report_is_named(tmp_path, capsys):
     )
 
 
+CARDS = ", ".join(names())
 MISUSES = {
     "": "expected a script, -c or -m and its arguments",
-    "--steps 0 x.py": "argument --steps: expected a number from 1 on, got 0",
-    "--rank 1 x.py": "--rank and --world-size: expected both or neither",
-    "--rank 8 --world-size 8 x.py": "--rank: expected 0 to 7 with --world-size 8, got 8",
-    "--memory much x.py": "argument --memory: expected a size such as 60.9G or 32768M, got 'much'",
-    "--product Ascend310P3 x.py": (
-        "--product: without --memory expected Ascend910B1, Ascend910B2, Ascend910B2C, Ascend910B3 or Ascend910_93.., "
-        "whose memory is published, got Ascend310P3"
+    "--steps 0 -c 1": "argument --steps: expected a number from 1 on, got 0",
+    "--world-size 8 -c 1": "--rank and --world-size: expected both or neither, and --rank alone with a launcher such as torchrun",
+    "--rank 8 --world-size 8 -c 1": "--rank: expected 0 to 7 with --world-size 8, got 8",
+    "--memory much -c 1": "argument --memory: expected a size such as 60.9G, 32GiB or 32768M, and at least 1G, got 'much'",
+    "--memory 32 -c 1": "argument --memory: expected a unit behind the number, as 32G or 32GiB, got 32",
+    "--memory 32M -c 1": "argument --memory: expected a size such as 60.9G, 32GiB or 32768M, and at least 1G, got '32M'",
+    "--card H100 -c 1": (
+        f"--card: expected {CARDS}, or a JSON file, got H100; of another, its SoC's name and --memory, as --card Ascend310B1 --memory 8G"
     ),
+    "--product Ascend910B3 -c 1": "--product: is now --card",
+    "--stpes 3 x.py": "expected an option that dryrun has, or a program, got --stpes",
+    "-z x.py": "expected an option that dryrun or Python has, or a program, got -z",
+    "-u": "expected a script, -c or -m behind -u",
+    "-c": "-c: expected a program, got nothing",
+    "-m nowhere": "-m: expected a module that is installed or in this folder, got nowhere",
+    "-u nowhere.py": "expected a script that is there, or a command such as torchrun, got nowhere.py",
     "--json /nowhere/a.json x.py": "argument --json: expected a file in a folder that can be written, got /nowhere/a.json",
     "--compare a.json": "argument --compare: expected 2 arguments",
     "--compare a.json b.json x.py": "--compare: expected two reports and nothing else, got x.py too",
@@ -348,12 +358,32 @@ def test_an_error_of_use_is_one_line(line, message, capsys):
 
 
 def test_the_programs_arguments_begin_at_its_name():
-    found = parsed("--steps=3", "--memory", "32G", "--product", "Ascend310P3", "-m", "train", "--steps", "7")
-    assert (found.steps, found.total.bytes, found.program) == (3, 32 * GIBIBYTE, ["-m", "train", "--steps", "7"])
+    found = parsed("--steps=3", "--memory", "32GiB", "--card", "Ascend310P3", "--", "python3", "-m", "json", "--steps", "7")
+    assert (found.steps, found.total.bytes, found.runs) == (3, 32 * GIBIBYTE, ["-m", "json", "--steps", "7"])
+
+
+def test_a_command_of_the_environment_is_a_script():
+    found = parsed("torchrun", "--nproc_per_node", "2", "train.py")
+    assert Path(found.runs[0]).name == "torchrun" and Path(found.runs[0]).is_absolute() and found.program[0] == "torchrun"
+
+
+@pytest.mark.parametrize(
+    ("card", "soc", "gibibytes"),
+    [
+        ("910B4", "Ascend910B4", 29.49),
+        ("910b 64g", "Ascend910B3", 60.96),
+        ("Atlas 300I Duo", "Ascend310P3", 43.24),
+        ("A3 die", "Ascend910_9391", 61.27),
+        ("Ascend910B2C", "Ascend910B2C", 60.96),
+    ],
+)
+def test_a_card_has_names_that_people_use(card, soc, gibibytes):
+    found = parsed("--card", card, "-c", "1")
+    assert (found.product, found.total.bytes) == (soc, round(gibibytes * GIBIBYTE)) and found.total.source
 
 
 def test_the_buffers_of_hccl(monkeypatch):
     assert (hccl_buffers_of(None), hccl_buffers_of("50")) == (400 * MEBIBYTE, 100 * MEBIBYTE)
     monkeypatch.setenv("HCCL_BUFFSIZE", "much")
     with pytest.raises(SystemExit, match="2"):
-        parsed("x.py")
+        parsed("-c", "1")

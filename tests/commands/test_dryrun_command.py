@@ -128,13 +128,28 @@ def test_a_program_may_exchange_torchs_profiler_call_the_engine_and_save(tmp_pat
 
 
 def test_a_product_that_the_engine_does_not_know_is_an_error_of_use():
-    done = dry_run("", "--memory", "32G", "--product", "Ascend1", "x.py")
+    done = dry_run("1", "--memory", "32G", "--card", "Ascend1")
     assert done.returncode == 2 and done.stderr.count("\n") == 1 and 'got "Ascend1"' in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("options", "changes", "words"),
+    [((), {"TORCH_ACLNN_IMPORT_HOOK": "0"}, "TORCH_ACLNN_IMPORT_HOOK: expected"), (("-S",), {}, "-S: expected")],
+)
+def test_a_program_that_would_not_find_the_engine_is_an_error_of_use(options, changes, words):
+    done = dry_run("1", *options, **changes)
+    assert done.returncode == 2 and words in done.stderr and done.stdout == ""
+
+
+def test_a_launcher_becomes_one_of_its_ranks(tmp_path):
+    (tmp_path / "train.py").write_text(TRAINS + "step()")
+    done = run_python("", launcher=(*COMMAND, "--rank", "2", "torchrun", "--nproc_per_node", "3", str(tmp_path / "train.py")))
+    assert done.returncode == 0 and "rank 2 of 3" in done.stdout and done.stdout.count("VERDICT") == 1, done.stdout + done.stderr
+
+
 def test_the_environments_product_is_taken_unless_another_is_given():
-    ended = [dry_run("", *options, TORCH_ACLNN_HOST_SOC="Ascend1") for options in ((), ("--product", "Ascend2"))]
-    assert [re.findall(r"got (\w+)", done.stderr) for done in ended] == [["Ascend1"], ["Ascend2"]]
+    ended = [dry_run("1", *options, TORCH_ACLNN_HOST_SOC="H1") for options in ((), ("--card", "H2"))]
+    assert [re.findall(r"got (\w+)", done.stderr) for done in ended] == [["H1"], ["H2"]]
 
 
 def test_the_example_fits():

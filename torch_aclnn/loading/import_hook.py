@@ -1,14 +1,25 @@
 """The steps of ``torch_aclnn_import_hook`` around the import of torch_npu, so that it finds the engine where no CANN answers."""
 
 import importlib
+import json
 import os
 import sys
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from importlib.machinery import ModuleSpec, PathFinder
+from pathlib import Path
 from types import TracebackType
 
-from torch_aclnn.loading import allocator_keys, autograd_threads, forked, inductor, memory_blocks, missing_entry_points, rank_alone
+from torch_aclnn.loading import (
+    allocator_keys,
+    autograd_threads,
+    forked,
+    inductor,
+    launchers,
+    memory_blocks,
+    missing_entry_points,
+    rank_alone,
+)
 from torch_aclnn.loading.cann import RUNTIME_LIBRARIES
 from torch_aclnn.loading.engine import activate, answers_from_package, is_active, is_left_to_cann, load_what_needs_torch
 from torch_aclnn.loading.loader import loaded_library
@@ -23,7 +34,7 @@ GPU_IS_VISIBLE = "a GPU is visible in addition to the npu device, and torch uses
 _PACKAGE, _EXTENSION = "torch_npu", "torch_npu._C"
 SWITCH = "TORCH_ACLNN_IMPORT_HOOK"
 # A directory with the settings of an observer, which `torch-aclnn dryrun` makes.
-OBSERVE = "TORCH_ACLNN_HOST_OBSERVE"
+OBSERVE, SETTINGS = "TORCH_ACLNN_HOST_OBSERVE", "settings.json"
 
 
 def around_creation(fullname: str) -> AbstractContextManager[None]:
@@ -33,6 +44,8 @@ def around_creation(fullname: str) -> AbstractContextManager[None]:
 
 def around_execution(fullname: str) -> AbstractContextManager[None]:
     """Return what surrounds the execution of the module."""
+    if fullname in launchers.CHANGES:
+        return launchers.around_execution(fullname)
     return _with_engine() if fullname == _PACKAGE else rank_alone.around_execution(fullname)
 
 
@@ -79,6 +92,8 @@ def _with_engine() -> Iterator[None]:
 def _observe() -> None:
     directory = os.environ.get(OBSERVE)
     if directory:
+        settings = json.loads(Path(directory, SETTINGS).read_text())
+        launchers.watch(settings["rank"])
         importlib.import_module("torch_aclnn.observation.observer").install(directory)
 
 

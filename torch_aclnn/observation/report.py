@@ -22,6 +22,7 @@ class Settings:
         context: the bytes of the device that the process's context takes.
         hccl_buffers: those that each communicator takes.
         snapshot: the file for torch's snapshot.
+        rank: which of a launcher's ranks the program is.
 
     """
 
@@ -29,6 +30,7 @@ class Settings:
     context: int
     hccl_buffers: int
     snapshot: str | None
+    rank: int
 
 
 @dataclass(frozen=True)

@@ -2,12 +2,15 @@
 
 import argparse
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from torch_aclnn.command.dryrun.products import GIBIBYTE, MEBIBYTE, Known, hccl_buffers_of, total_of
+from torch_aclnn.command.dryrun.products import GIBIBYTE, MEBIBYTE, Known, hccl_buffers_of
+from torch_aclnn.command.dryrun.programs import runnable
 from torch_aclnn.command.parser import PYTHONS, add_program, program_of, writable
+from torch_aclnn.timing.chip import ChipError, find
 
 PRODUCT = "Ascend910B3"
 
@@ -24,10 +27,13 @@ ended before its steps.
 
 examples:
   torch-aclnn dryrun train.py --batch-size 8
+  torch-aclnn dryrun --card 910B4 accelerate launch --num_processes 8 train.py
   torch-aclnn dryrun --rank 0 --world-size 8 --json 8.json train.py
   torch-aclnn dryrun --compare 8.json 16.json
 """
-_UNITS = {"K": 1024, "M": MEBIBYTE, "G": GIBIBYTE}
+_UNITS = {"K": 1024, "M": MEBIBYTE, "G": GIBIBYTE, "T": 1024 * GIBIBYTE}
+_LEAST = GIBIBYTE
+_DECIMAL = {"KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 
 
 def add_parser(commands: Any, action: Callable[[argparse.Namespace], int]) -> None:
@@ -35,7 +41,8 @@ def add_parser(commands: Any, action: Callable[[argparse.Namespace], int]) -> No
     help = "tell whether a training fits on an NPU, and what it calls"
     parser = add_program(commands, "dryrun", PYTHONS, help=help, description=_DESCRIPTION, epilog=_EPILOG)
     product = os.environ.get("TORCH_ACLNN_HOST_SOC") or PRODUCT
-    parser.add_argument("--product", default=product, metavar="CHIP", help=f"the chip; TORCH_ACLNN_HOST_SOC or {PRODUCT} if not given")
+    card = "its name, as 910B4, A3 or Ascend910B3, or a file that describes one; TORCH_ACLNN_HOST_SOC or 910B3 if not given"
+    parser.add_argument("--card", default=product, metavar="NAME", help=card)
     parser.add_argument("--memory", type=_bytes, metavar="SIZE", help="its memory as torch_npu reports it, as 60.9G")
     parser.add_argument("--steps", type=_steps, default=2, metavar="N", help="how many steps of the training, 2 if not given")
     parser.add_argument("--rank", type=int, metavar="R", help="run as this rank")
@@ -47,26 +54,40 @@ def add_parser(commands: Any, action: Callable[[argparse.Namespace], int]) -> No
 
 
 def check(arguments: argparse.Namespace) -> None:
-    """Refuse arguments that do not go together, and add ``total``, the chip's memory, and ``hccl_buffers``."""
+    """Refuse arguments that do not go together, and add what follows: ``runs``, ``total``, ``hccl_buffers``."""
     error = arguments.parser.error
     if arguments.compare:
         if arguments.program:
             error(f"--compare: expected two reports and nothing else, got {arguments.program[0]} too")
         return
-    program_of(arguments)
+    if arguments.program[:1] == ["--"]:
+        del arguments.program[0]
+    arguments.runs = runnable(program_of(arguments), error)
     rank, size = arguments.rank, arguments.world_size
-    if (rank is None) != (size is None):
-        error("--rank and --world-size: expected both or neither")
+    if (rank is None) != (size is None) and (rank is None or arguments.program[0].endswith(".py")):
+        error("--rank and --world-size: expected both or neither, and --rank alone with a launcher such as torchrun")
     if size is not None and not 0 <= rank < size:
         error(f"--rank: expected 0 to {size - 1} with --world-size {size}, got {rank}")
-    arguments.total = total_of(arguments.product) if arguments.memory is None else Known(arguments.memory, "--memory")
-    if arguments.total is None:
-        published = "Ascend910B1, Ascend910B2, Ascend910B2C, Ascend910B3 or Ascend910_93.., whose memory is published"
-        error(f"--product: without --memory expected {published}, got {arguments.product}")
+    _find_card(arguments)
     try:
         arguments.hccl_buffers = hccl_buffers_of(os.environ.get("HCCL_BUFFSIZE"))
     except ValueError as problem:
         error(str(problem))
+
+
+def _find_card(arguments: argparse.Namespace) -> None:
+    """Add ``product``, the SoC that the engine presents, and ``total``, the memory that torch_npu would report."""
+    card, memory = arguments.card, arguments.memory
+    arguments.product, known = card, None
+    try:
+        chip = find(card)
+        arguments.product, known = chip.soc, Known(*chip.memory) if chip.memory else None
+    except ChipError as problem:
+        if memory is None or card.endswith(".json") or not card.startswith("Ascend"):
+            arguments.parser.error(f"--card: {problem}; of another, its SoC's name and --memory, as --card Ascend310B1 --memory 8G")
+    if memory is None and known is None:
+        arguments.parser.error(f"--card: nobody has published the memory of {card}; expected --memory too, as --memory 29G")
+    arguments.total = Known(memory, "--memory") if memory is not None else known
 
 
 def _steps(text: str) -> int:
@@ -76,10 +97,11 @@ def _steps(text: str) -> int:
 
 
 def _bytes(text: str) -> int:
-    number, unit = (text[:-1], _UNITS[text[-1].upper()]) if text[-1:].upper() in _UNITS else (text, 1)
-    try:
-        if (size := round(float(number) * unit)) > 0:
+    found = re.fullmatch(r"(\d+(?:\.\d*)?|\.\d+) *(?:([KMGT])(?:iB)?|([KMGT]B))", text, re.IGNORECASE)
+    if found is None and re.fullmatch(r"\d+", text):
+        raise argparse.ArgumentTypeError(f"expected a unit behind the number, as {text}G or {text}GiB, got {text}")
+    if found is not None:
+        unit = _UNITS[found[2].upper()] if found[2] else _DECIMAL[found[3].upper()]
+        if (size := round(float(found[1]) * unit)) >= _LEAST:
             return size
-    except (ValueError, OverflowError):
-        pass
-    raise argparse.ArgumentTypeError(f"expected a size such as 60.9G or 32768M, got {text!r}")
+    raise argparse.ArgumentTypeError(f"expected a size such as 60.9G, 32GiB or 32768M, and at least 1G, got {text!r}")

@@ -16,9 +16,9 @@ from torch_aclnn.command.dryrun.compare import compare
 from torch_aclnn.command.dryrun.details import details
 from torch_aclnn.command.dryrun.fits import decide
 from torch_aclnn.command.dryrun.products import CONTEXT
+from torch_aclnn.command.dryrun.programs import problem_of_hook
 from torch_aclnn.command.dryrun.screen import first_screen
 from torch_aclnn.command.locations import environment_of_programs
-from torch_aclnn.command.parser import USAGE_ERROR
 from torch_aclnn.observation.report import Observed, Report, Settings, load, save
 
 
@@ -27,10 +27,9 @@ def run(arguments: argparse.Namespace) -> int:
     check(arguments)
     if arguments.compare:
         return compare(*arguments.compare)
-    problem = _refusal_of(arguments.product)
+    problem = problem_of_hook(arguments.runs, environment_of_programs()) or _refusal_of(arguments.product)
     if problem:
-        print(f"torch-aclnn dryrun: --product: {problem}", file=sys.stderr)
-        return USAGE_ERROR
+        arguments.parser.error(problem)
     report = _observed(arguments)
     print("\n" + "\n".join([*first_screen(report), *details(report)]))
     if arguments.json is not None:
@@ -42,9 +41,9 @@ def _observed(arguments: argparse.Namespace) -> Report:
     coverage = Coverage()
     with child.folder() as directory:
         snapshot = str(arguments.snapshot) if arguments.snapshot else None
-        save(Settings(arguments.steps, CONTEXT.bytes, arguments.hccl_buffers, snapshot), directory / "settings.json")
+        save(Settings(arguments.steps, CONTEXT.bytes, arguments.hccl_buffers, snapshot, arguments.rank or 0), directory / "settings.json")
         (directory / "findings").touch()
-        exit_code = child.run([sys.executable, *arguments.program], _environment(arguments, directory))
+        exit_code = child.run([sys.executable, *arguments.runs], _environment(arguments, directory))
         coverage.read(directory)
         assumed = Counter((directory / "findings").read_text().splitlines())
         observed = merged([load(Observed, path) for path in directory.glob("*.json") if path.stem != "settings"])

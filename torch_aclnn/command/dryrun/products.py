@@ -1,6 +1,5 @@
-"""What public statements say of the memory of each chip, and of what a process needs outside torch_npu's allocator."""
+"""What public statements say of the memory that a process needs outside torch_npu's allocator."""
 
-import re
 from dataclasses import dataclass
 
 GIBIBYTE = 1 << 30
@@ -15,14 +14,6 @@ class Known:
     source: str
 
 
-# torch_npu's messages "NPU out of memory" name the total, and so what is neither free nor reserved by its allocator.
-_TOTALS = (
-    (
-        r"Ascend910B(1|2|2C|3)",
-        Known(round(60.96 * GIBIBYTE), "messages of 64 GB chips: xingchensong/TouchNet#100, vllm-project/vllm-omni#1199"),
-    ),
-    (r"Ascend910_93\d\d", Known(round(61.27 * GIBIBYTE), "message of an A3: sgl-project/sglang#29838")),
-)
 CONTEXT = Known(
     round(0.9 * GIBIBYTE),
     "0.55 to 0.89 GiB were neither free nor reserved before a collective: zai-org/CogVideo#63, hiyouga/LlamaFactory#5491",
@@ -33,11 +24,6 @@ OUTSIDE = Known(
 )
 HCCL_BUFFERS = "2 * HCCL_BUFFSIZE (200 MB unless set) for each communicator: CANN's page of HCCL_BUFFSIZE"
 _HCCL_BUFFER = 200
-
-
-def total_of(product: str) -> Known | None:
-    """Return what torch_npu reports as the memory of a chip, or None if nobody has said so in public."""
-    return next((known for pattern, known in _TOTALS if re.fullmatch(pattern, product)), None)
 
 
 def hccl_buffers_of(setting: str | None) -> int:
