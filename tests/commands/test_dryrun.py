@@ -16,6 +16,7 @@ from torch_aclnn.command.dryrun import arguments, command
 from torch_aclnn.command.dryrun.compare import compare, comparison
 from torch_aclnn.command.dryrun.details import details
 from torch_aclnn.command.dryrun.fits import decide
+from torch_aclnn.command.dryrun.placeholders import filled, largest, placeholder
 from torch_aclnn.command.dryrun.products import CONTEXT, GIBIBYTE, MEBIBYTE, OUTSIDE, Known, hccl_buffers_of
 from torch_aclnn.command.dryrun.screen import first_screen
 from torch_aclnn.observation.categories import ACTIVATIONS, SHARDING, Labels, category_of
@@ -338,6 +339,8 @@ MISUSES = {
     "-c": "-c: expected a program, got nothing",
     "-m nowhere": "-m: expected a module that is installed or in this folder, got nowhere",
     "-u nowhere.py": "expected a script that is there, or a command such as torchrun, got nowhere.py",
+    "--fit batch=0:4 -c 1": "argument --fit: expected a name with numbers from 1 on, as batch=1:64 or length=1024,2048, got batch=0:4",
+    "--fit batch=1:4 -c 1": "--fit: expected {batch} among the program's arguments",
     "--json /nowhere/a.json x.py": "argument --json: expected a file in a folder that can be written, got /nowhere/a.json",
     "--compare a.json": "argument --compare: expected 2 arguments",
     "--compare a.json b.json x.py": "--compare: expected two reports and nothing else, got x.py too",
@@ -380,6 +383,27 @@ def test_a_command_of_the_environment_is_a_script():
 def test_a_card_has_names_that_people_use(card, soc, gibibytes):
     found = parsed("--card", card, "-c", "1")
     assert (found.product, found.total.bytes) == (soc, round(gibibytes * GIBIBYTE)) and found.total.source
+
+
+SEARCHES = [  # what the value needs of 100, and how many runs at most find the largest
+    (range(1, 65), lambda value: 20 + 3 * value, 26, 5),
+    (range(1, 1001), lambda value: 50 + value // 20 + (value > 10), 999, 9),  # what two small values say is wrong
+    ((1, 2, 4, 8), lambda value: 10 * value, 8, 4),
+    (range(5, 9), lambda value: 200, None, 1),
+    (range(1, 10), lambda value: 1, 9, 4),
+]
+
+
+@pytest.mark.parametrize(("values", "needs", "expected", "most"), SEARCHES)
+def test_the_largest_value_that_fits_is_found_by_few_runs(values, needs, expected, most):
+    tried = []
+    assert largest(values, lambda value: tried.append(value) or (needs(value) if needs(value) <= 100 else None), 100) == expected
+    assert len(tried) == len(set(tried)) <= most
+
+
+def test_of_a_second_range_few_values_are_tried():
+    assert placeholder("length=512:3000").few() == [512, 1024, 2048, 3000] and placeholder("a=4,2").few() == [2, 4]
+    assert filled(["--b={b}", "{a}", "{c}"], {"b": 3, "a": 1}) == ["--b=3", "1", "{c}"]
 
 
 def test_the_buffers_of_hccl(monkeypatch):

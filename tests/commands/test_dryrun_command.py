@@ -127,6 +127,23 @@ def test_a_program_may_exchange_torchs_profiler_call_the_engine_and_save(tmp_pat
     assert done.returncode == 0 and "the host reads from the NPU 2 times" in done.stdout, done.stdout + done.stderr
 
 
+def test_the_largest_argument_that_fits(tmp_path):
+    script = tmp_path / "train.py"
+    script.write_text("import sys\n" + TRAINS.replace("step()\n", "step(int(sys.argv[1]) << 20)\n" * 2))
+    options = ("--memory", "1500M", "--json", str(tmp_path / "found.json"), "--fit", "size=1:40", "--fit", "steps=1,2", "--")
+    done = run_python("", launcher=(*COMMAND, *options, str(script), "{size}", "{steps}"), TORCH_ACLNN_HOST_SOC="Ascend910B3")
+    found = json.loads((tmp_path / "found.json").read_text())
+    assert done.returncode == 0 and len(found["rows"]) <= 10, done.stdout + done.stderr
+    sizes = [one["size"] for one in found["largest"]]
+    assert f"largest size: {sizes[0]}, with steps 1" in done.stdout and 1 < sizes[1] <= sizes[0] < 40
+    assert {row["values"]["size"]: row["code"] for row in found["rows"]}[sizes[0] + 1] == 1
+
+
+def test_a_search_ends_at_a_program_that_fails():
+    done = dry_run("raise ValueError('no luck {n}')", "--fit", "n=1:8")
+    assert done.returncode == 5 and "ValueError: no luck 1" in done.stderr and "VERDICT with n 1: not known" in done.stdout
+
+
 def test_a_product_that_the_engine_does_not_know_is_an_error_of_use():
     done = dry_run("1", "--memory", "32G", "--card", "Ascend1")
     assert done.returncode == 2 and done.stderr.count("\n") == 1 and 'got "Ascend1"' in done.stderr
@@ -144,7 +161,7 @@ def test_a_program_that_would_not_find_the_engine_is_an_error_of_use(options, ch
 def test_a_launcher_becomes_one_of_its_ranks(tmp_path):
     (tmp_path / "train.py").write_text(TRAINS + "step()")
     done = run_python("", launcher=(*COMMAND, "--rank", "2", "torchrun", "--nproc_per_node", "3", str(tmp_path / "train.py")))
-    assert done.returncode == 0 and "rank 2 of 3" in done.stdout and done.stdout.count("VERDICT") == 1, done.stdout + done.stderr
+    assert done.returncode == 0 and "rank 2 of 3" in done.stdout and done.stdout.endswith("VERDICT: fits\n"), done.stdout + done.stderr
 
 
 def test_the_environments_product_is_taken_unless_another_is_given():

@@ -81,7 +81,7 @@ def _with_engine() -> Iterator[None]:
             inductor.refuse()
             if rank_alone.is_alone():
                 rank_alone.answer_for_others()
-            _observe()
+            observe()
     except Exception as error:
         explanation = _explain(error)
         if explanation is None:
@@ -89,7 +89,8 @@ def _with_engine() -> Iterator[None]:
         raise _failure(explanation) from error
 
 
-def _observe() -> None:
+def observe() -> None:
+    """Observe this process if the environment asks for it."""
     directory = os.environ.get(OBSERVE)
     if directory:
         settings = json.loads(Path(directory, SETTINGS).read_text())

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from torch_aclnn.command.dryrun.placeholders import placeholder
 from torch_aclnn.command.dryrun.products import GIBIBYTE, MEBIBYTE, Known, hccl_buffers_of
 from torch_aclnn.command.dryrun.programs import runnable
 from torch_aclnn.command.parser import PYTHONS, add_program, program_of, writable
@@ -28,6 +29,7 @@ ended before its steps.
 examples:
   torch-aclnn dryrun train.py --batch-size 8
   torch-aclnn dryrun --card 910B4 accelerate launch --num_processes 8 train.py
+  torch-aclnn dryrun --fit batch=1:64 -- train.py --batch {batch}
   torch-aclnn dryrun --rank 0 --world-size 8 --json 8.json train.py
   torch-aclnn dryrun --compare 8.json 16.json
 """
@@ -47,6 +49,8 @@ def add_parser(commands: Any, action: Callable[[argparse.Namespace], int]) -> No
     parser.add_argument("--steps", type=_steps, default=2, metavar="N", help="how many steps of the training, 2 if not given")
     parser.add_argument("--rank", type=int, metavar="R", help="run as this rank")
     parser.add_argument("--world-size", type=int, metavar="N", help="of so many, of which there is no other process")
+    fit = "find the largest value with which it fits, of {NAME} in the program's arguments: batch=1:64; a second one, as length=1024,2048"
+    parser.add_argument("--fit", type=placeholder, action="append", metavar="NAME=LOW:HIGH", help=fit)
     parser.add_argument("--json", type=writable, metavar="FILE", help="write the report as JSON too")
     parser.add_argument("--snapshot", type=writable, metavar="FILE", help="write torch's snapshot for pytorch.org/memory_viz")
     parser.add_argument("--compare", nargs=2, type=Path, metavar="FILE", help="run nothing; compare two reports")
@@ -68,11 +72,21 @@ def check(arguments: argparse.Namespace) -> None:
         error("--rank and --world-size: expected both or neither, and --rank alone with a launcher such as torchrun")
     if size is not None and not 0 <= rank < size:
         error(f"--rank: expected 0 to {size - 1} with --world-size {size}, got {rank}")
+    _check_fit(arguments)
     _find_card(arguments)
     try:
         arguments.hccl_buffers = hccl_buffers_of(os.environ.get("HCCL_BUFFSIZE"))
     except ValueError as problem:
         error(str(problem))
+
+
+def _check_fit(arguments: argparse.Namespace) -> None:
+    given = arguments.fit or []
+    if len(given) > 2:
+        arguments.parser.error(f"--fit: expected one or two, got {len(given)}")
+    for one in given:
+        if not any(f"{{{one.name}}}" in word for word in arguments.runs):
+            arguments.parser.error(f"--fit: expected {{{one.name}}} among the program's arguments")
 
 
 def _find_card(arguments: argparse.Namespace) -> None:

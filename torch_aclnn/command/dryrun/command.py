@@ -4,6 +4,7 @@ import argparse
 import contextlib
 import os
 import sys
+import tempfile
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,11 +15,14 @@ from torch_aclnn.command.coverage import LOG_WARNINGS, Coverage
 from torch_aclnn.command.dryrun.arguments import check
 from torch_aclnn.command.dryrun.compare import compare
 from torch_aclnn.command.dryrun.details import details
+from torch_aclnn.command.dryrun.fit import Search
 from torch_aclnn.command.dryrun.fits import decide
+from torch_aclnn.command.dryrun.forks import Forks
 from torch_aclnn.command.dryrun.products import CONTEXT
 from torch_aclnn.command.dryrun.programs import problem_of_hook
-from torch_aclnn.command.dryrun.screen import first_screen
+from torch_aclnn.command.dryrun.screen import first_screen, verdict
 from torch_aclnn.command.locations import environment_of_programs
+from torch_aclnn.loading.import_hook import OBSERVE, SETTINGS
 from torch_aclnn.observation.report import Observed, Report, Settings, load, save
 
 
@@ -30,23 +34,49 @@ def run(arguments: argparse.Namespace) -> int:
     problem = problem_of_hook(arguments.runs, environment_of_programs()) or _refusal_of(arguments.product)
     if problem:
         arguments.parser.error(problem)
+    if arguments.fit:
+        return _fit(arguments)
     report = _observed(arguments)
-    print("\n" + "\n".join([*first_screen(report), *details(report)]))
+    print("\n" + "\n".join([*first_screen(report), *details(report), "", verdict(report)]))
     if arguments.json is not None:
         save(report, arguments.json)
     return report.fits.code
 
 
 def _observed(arguments: argparse.Namespace) -> Report:
-    coverage = Coverage()
     with child.folder() as directory:
-        snapshot = str(arguments.snapshot) if arguments.snapshot else None
-        save(Settings(arguments.steps, CONTEXT.bytes, arguments.hccl_buffers, snapshot, arguments.rank or 0), directory / "settings.json")
-        (directory / "findings").touch()
+        _prepare(arguments, directory)
         exit_code = child.run([sys.executable, *arguments.runs], _environment(arguments, directory))
-        coverage.read(directory)
-        assumed = Counter((directory / "findings").read_text().splitlines())
-        observed = merged([load(Observed, path) for path in directory.glob("*.json") if path.stem != "settings"])
+        return _collected(arguments, directory, directory, exit_code)
+
+
+def _fit(arguments: argparse.Namespace) -> int:
+    with child.folder() as directory:
+        (directory / "findings").touch()
+        environment = {name: value for name, value in _environment(arguments, directory).items() if name != OBSERVE}
+        with Forks(arguments.runs, environment) as forks:
+
+            def run(program: list[str], output: Path) -> Report:
+                observed = Path(tempfile.mkdtemp(dir=directory))
+                _prepare(arguments, observed)
+                exit_code = forks.run(program, {OBSERVE: str(observed)}, output)
+                return _collected(arguments, observed, directory, exit_code)
+
+            return Search(arguments, run, directory / "output").all()
+
+
+def _prepare(arguments: argparse.Namespace, directory: Path) -> None:
+    snapshot = str(arguments.snapshot) if arguments.snapshot else None
+    save(Settings(arguments.steps, CONTEXT.bytes, arguments.hccl_buffers, snapshot, arguments.rank or 0), directory / SETTINGS)
+    (directory / "findings").touch()
+
+
+def _collected(arguments: argparse.Namespace, directory: Path, counted: Path, exit_code: int) -> Report:
+    """Return the report of what the observer and the engine have left in two directories."""
+    coverage = Coverage()
+    coverage.read(counted)
+    assumed = Counter((counted / "findings").read_text().splitlines())
+    observed = merged([load(Observed, path) for path in directory.glob("*.json") if path.name != SETTINGS])
     if observed.end == "nothing":
         observed.rank, observed.world_size = arguments.rank, arguments.world_size
     observed.product = observed.product or arguments.product
@@ -69,7 +99,7 @@ def _environment(arguments: argparse.Namespace, directory: Path) -> dict[str, st
         "TORCH_ACLNN_HOST_COMPUTE": "0",
         "TORCH_ACLNN_HOST_SOC": arguments.product,
         "TORCH_ACLNN_HOST_MEMORY": str(arguments.total.bytes),
-        "TORCH_ACLNN_HOST_OBSERVE": str(directory),
+        OBSERVE: str(directory),
         "TORCH_ACLNN_HOST_COVERAGE": str(directory),
         "TORCH_ACLNN_HOST_FINDINGS": str(directory / "findings"),
         "ASCEND_GLOBAL_LOG_LEVEL": LOG_WARNINGS,

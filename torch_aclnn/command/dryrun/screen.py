@@ -64,15 +64,19 @@ def program_of(report: Report) -> str:
     return " ".join(shlex.join(report.program).split())
 
 
+def verdict(report: Report) -> str:
+    """Return the line that stands first and, without the steps, last."""
+    return f"VERDICT: {report.fits.verdict}"
+
+
 def _presented(report: Report) -> str:
     rank = f", rank {report.rank} of {report.world_size}" if report.world_size else ""
     return f"{report.product}{rank}"
 
 
 def _decision(report: Report) -> list[str]:
-    fits = report.fits
     steps = counted(report.steps, "step")
-    lines = [row(f"VERDICT: {fits.verdict}", steps if report.dry else f"{steps}, computed")]
+    lines = [row(verdict(report), steps if report.dry else f"{steps}, computed")]
     lines += paragraph(_end(report), "  ")
     memory = report.out_of_memory
     if memory:
