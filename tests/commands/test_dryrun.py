@@ -12,7 +12,7 @@ import torch_aclnn
 import pytest
 import torch
 from torch_aclnn.command import cli
-from torch_aclnn.command.dryrun import arguments, command
+from torch_aclnn.command.dryrun import arguments, command, remedies
 from torch_aclnn.command.dryrun.compare import compare, comparison
 from torch_aclnn.command.dryrun.details import details
 from torch_aclnn.command.dryrun.fits import decide
@@ -184,7 +184,9 @@ PEAK = {
     "categories": {"parameters and buffers": 4 * GIBIBYTE, "activations and inputs": 5 * GIBIBYTE, **{f"other {i}": 1 for i in range(5)}},
     "lines": {"deep/" * 30 + "model.py:40": 5 * GIBIBYTE},
 }
+SERVING = {"forwards": 4, "first": 3 * GIBIBYTE, "later": 2 * GIBIBYTE, "kept": GIBIBYTE, "growth": GIBIBYTE}
 REPORT = {
+    **{"blocks": None, "serving": None},
     **{
         "program": ["-c", "import train\ntrain.main()"],
         "asked_steps": 2,
@@ -232,6 +234,8 @@ REFUSED = {**FAILED, "message": "aclnnAvgPool2d: self: expected a data type of F
 OUT_OF_MEMORY = {"bytes": GIBIBYTE, "total": TOTAL.bytes, "free": MEBIBYTE, "line": "train.py:8", "step": 1}
 ENDS = {
     "fits": ({}, 0, "VERDICT: fits"),
+    "served": ({"end": "program", "steps": 0, "serving": SERVING}, 0, "what is left is enough for 46 more"),
+    "failed to serve": ({"end": "program", "steps": 0, "serving": SERVING, "exit_code": 1}, 5, "VERDICT: not known"),
     "ended by itself": ({"end": "program", "steps": 1}, 5, "the program ended by itself after 1 of 2 steps"),
     "sys.exit": ({"end": "program", "steps": 1, "exit_code": 3}, 5, "ended by itself with exit code 3 after 1 of 2 steps"),
     "too large": ({"reserved": 59 * GIBIBYTE}, 1, "too much"),
@@ -272,6 +276,26 @@ def test_what_is_needed_is_a_sum_with_a_source_for_each_part():
     known = CONTEXT.bytes + OUTSIDE.bytes
     assert fits.needed == sum(part.bytes for part in fits.summands) == 12 * GIBIBYTE + 800 * MEBIBYTE + known
     assert all(part.source for part in fits.summands)
+
+
+BLOCKS = {"name": "Block", "calls": 4, "bytes": 40 * GIBIBYTE, "largest": 10 * GIBIBYTE, "input": GIBIBYTE}
+PARTS = {"parameters and buffers": 8, "gradients": 8, "optimizer state": 16, "activations and inputs": 50}
+
+
+def test_what_would_help_is_reckoned_from_the_peak():
+    moment = {**PEAK, "categories": {name: count * GIBIBYTE for name, count in PARTS.items()}}
+    report = report_with(reserved=82 * GIBIBYTE, peak=moment, blocks=BLOCKS, world_size=None, communicators=0)
+    outside = CONTEXT.bytes + OUTSIDE.bytes
+    rest = 32 * GIBIBYTE + outside
+    assert [round((one.needed - outside) / GIBIBYTE, 2) for one in remedies.remedies(report, report.memory.peak)] == [
+        82 - 40 + 10 + 4,
+        round((TOTAL.bytes - outside) / GIBIBYTE, 2),
+        82 - 32 + 32 / 8 + 2 * 8 / 4,
+        82 - 16,
+    ]
+    printed = "\n".join(remedies.lines(report))
+    assert f"of at most {(TOTAL.bytes - rest) / (50 * GIBIBYTE):.2f} times this one" in printed and "shard over 8 ranks" in printed
+    assert max(map(len, printed.splitlines())) <= 80 and remedies.lines(report_with()) == []
 
 
 def test_the_process_that_trained_is_reported():

@@ -108,6 +108,57 @@ def test_what_was_seen_so_far_is_reported(end, code, words):
     assert done.returncode == code and words in printed and "MEMORY" in printed, done.stdout + done.stderr
 
 
+SERVES = """
+import torch
+class Block(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = torch.nn.Linear(256, 256)
+    def forward(self, x, cache):
+        cache.append(self.layer(x))
+        return cache[-1]
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.blocks = torch.nn.ModuleList(Block() for _ in range(2))
+    def forward(self, x, cache):
+        for block in self.blocks:
+            x = block(x, cache)
+        return x
+def generate():
+    model, cache = Model().npu(), []
+    with torch.no_grad():
+        for words in (512, 64, 64, 64):
+            x = model(torch.ones(words, 256, device="npu"), cache)
+generate()
+"""
+
+
+def test_a_program_that_only_runs_forward_has_a_verdict(tmp_path):
+    done = dry_run(SERVES, "--json", str(tmp_path / "report.json"))
+    report = json.loads((tmp_path / "report.json").read_text())
+    serving, words = report["serving"], 1024 * 2  # bytes of a word in the caches of both blocks
+    assert done.returncode == 0 and "VERDICT: fits" in done.stdout, done.stdout + done.stderr
+    assert (serving["forwards"], serving["kept"], serving["growth"]) == (4, (512 + 128) * words, 64 * words)
+    assert report["memory"]["peak"]["categories"]["parameters and buffers"] == 2 * 4 * (256 * 256 + 256) <= serving["first"]
+
+
+def test_a_training_that_does_not_fit_is_told_what_would_help():
+    training = (
+        SERVES.partition("def generate")[0]
+        + """
+model = Model().npu()
+optimizer = torch.optim.SGD(model.parameters(), 0.1)
+while True:
+    model(torch.ones(1 << 19, 256, device="npu"), []).sum().backward()
+    optimizer.step()
+"""
+    )
+    done = dry_run(training, "--memory", "2400M")
+    assert done.returncode == 1 and done.stdout.endswith("VERDICT: does not fit\n"), done.stdout + done.stderr
+    assert "recompute the blocks in the backward (Block)" in done.stdout and "become 2 inputs of 512.00 MiB" in done.stdout
+
+
 FROM_CUDA = """
 from torch.autograd.variable import Variable
 import torch

@@ -7,6 +7,7 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
 
 
 @contextmanager
@@ -21,10 +22,10 @@ def folder() -> Iterator[Path]:
         yield Path(directory)
 
 
-def run(command: Sequence[str], environment: Mapping[str, str]) -> int:
+def run(command: Sequence[str], environment: Mapping[str, str], output: IO[str] | None = None) -> int:
     """Run the program on the same standard streams and return its exit code; 128 and the signal's number if a signal ended it.
 
-    SIGTERM, which comes to the command alone, is passed on to the program.
+    What it prints goes to a file if one is given. SIGTERM, which comes to the command alone, is passed on to the program.
     """
     sys.stdout.flush()
     programs: list[subprocess.Popen[bytes]] = []
@@ -37,7 +38,7 @@ def run(command: Sequence[str], environment: Mapping[str, str]) -> int:
 
     outside = signal.signal(signal.SIGTERM, pass_on)
     try:
-        programs.append(subprocess.Popen(command, env=environment))
+        programs.append(subprocess.Popen(command, env=environment, stdout=output, stderr=output))
         if signals:  # before the program was known
             programs[0].terminate()
         return _end_of(programs[0])

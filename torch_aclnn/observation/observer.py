@@ -19,6 +19,7 @@ from torch_aclnn.loading.import_hook import SETTINGS
 from torch_aclnn.observation import device, memory_report
 from torch_aclnn.observation.backward import Backwards, current_node
 from torch_aclnn.observation.categories import Labels, label_after_step, label_before_step, label_modules
+from torch_aclnn.observation.forwards import Forwards
 from torch_aclnn.observation.history import replay
 from torch_aclnn.observation.lines import current_line, line_of
 from torch_aclnn.observation.operations import ObservedStep
@@ -74,6 +75,7 @@ class Observer:
         device.on_failed_allocation(self._failed_allocation)
         self._room = device.take(self._settings.context)
         self._backwards = Backwards(self._allocations.count, self._steps.backward)
+        self._forwards = Forwards(self._allocations.count, self._labels)
         self._watch_optimizers()
         if self._settings.steps == 1:
             self._last_step.start()
@@ -174,6 +176,7 @@ class Observer:
             failures=statistics["num_ooms"],
             room=self._room,
         )
+        trains = bool(self._backwards.spans or self._optimizers)
         report = Observed(
             end=end,
             failure=self._failure,
@@ -184,6 +187,8 @@ class Observer:
             product=torch_npu.npu.get_device_name(),
             steps=self._steps.done,
             memory=memory,
+            blocks=self._forwards.blocks(history, history.failed[0][0] if history.failed else history.peak()),
+            serving=None if trains else self._forwards.serving(history),
             communicators=len(self._communicators),
             calls=[step.calls for step in self._of_steps],
             findings=self._last_step.findings,

@@ -94,6 +94,46 @@ class Memory:
 
 
 @dataclass(frozen=True)
+class Blocks:
+    """What the calls of a network's repeated blocks have left in use at the peak, or at the first failure.
+
+    Attributes:
+        name: their class.
+        calls: of how many calls something is in use.
+        bytes: of all of them.
+        largest: of one call.
+        input: the bytes of one call's input.
+
+    """
+
+    name: str
+    calls: int
+    bytes: int
+    largest: int
+    input: int
+
+
+@dataclass(frozen=True)
+class Serving:
+    """What the forwards of a program that only runs forward took.
+
+    Attributes:
+        forwards: how many there were.
+        first: the bytes in use at most in the first, which is the prefill where text is generated.
+        later: the same of the others.
+        kept: the bytes of earlier forwards that the last one found, as the cache of keys and values.
+        growth: by how much that grew from one forward to the next.
+
+    """
+
+    forwards: int
+    first: int
+    later: int
+    kept: int
+    growth: int
+
+
+@dataclass(frozen=True)
 class Finding:
     """Something that a line of the program causes; equal ones are one."""
 
@@ -139,6 +179,8 @@ class Observed:
     product: str = ""
     steps: int = 0
     memory: Memory | None = None
+    blocks: Blocks | None = None
+    serving: Serving | None = None
     communicators: int = 0
     calls: list[dict[str, int]] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)

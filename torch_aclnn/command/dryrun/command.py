@@ -2,6 +2,7 @@
 
 import argparse
 import contextlib
+import dataclasses
 import os
 import sys
 import tempfile
@@ -12,11 +13,12 @@ from typing import Any
 
 from torch_aclnn.command import child
 from torch_aclnn.command.coverage import LOG_WARNINGS, Coverage
+from torch_aclnn.command.dryrun import remedies
 from torch_aclnn.command.dryrun.arguments import check
 from torch_aclnn.command.dryrun.compare import compare
 from torch_aclnn.command.dryrun.details import details
 from torch_aclnn.command.dryrun.fit import Search
-from torch_aclnn.command.dryrun.fits import decide
+from torch_aclnn.command.dryrun.fits import decide, ended_by_memory
 from torch_aclnn.command.dryrun.forks import Forks
 from torch_aclnn.command.dryrun.products import CONTEXT
 from torch_aclnn.command.dryrun.programs import problem_of_hook
@@ -24,6 +26,8 @@ from torch_aclnn.command.dryrun.screen import first_screen, verdict
 from torch_aclnn.command.locations import environment_of_programs
 from torch_aclnn.loading.import_hook import OBSERVE, SETTINGS
 from torch_aclnn.observation.report import Observed, Report, Settings, load, save
+
+_ENOUGH = 16
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -37,16 +41,30 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.fit:
         return _fit(arguments)
     report = _observed(arguments)
-    print("\n" + "\n".join([*first_screen(report), *details(report), "", verdict(report)]))
+    print(
+        "\n"
+        + "\n".join([*first_screen(report), *details(report), *remedies.lines(_with_more_memory(arguments, report)), "", verdict(report)])
+    )
     if arguments.json is not None:
         save(report, arguments.json)
     return report.fits.code
 
 
-def _observed(arguments: argparse.Namespace) -> Report:
-    with child.folder() as directory:
+def _with_more_memory(arguments: argparse.Namespace, report: Report) -> Report:
+    """Return the report of the program on a chip that has enough, if it ended for lack of memory."""
+    if not ended_by_memory(report):
+        return report
+    whole = _observed(arguments, times=_ENOUGH, quiet=True)
+    whole.fits = dataclasses.replace(whole.fits, total=report.fits.total)
+    return whole
+
+
+def _observed(arguments: argparse.Namespace, times: int = 1, quiet: bool = False) -> Report:
+    """Run the program with so many times the memory of the chip, and return the report."""
+    with child.folder() as directory, open(os.devnull, "w") as nothing:
         _prepare(arguments, directory)
-        exit_code = child.run([sys.executable, *arguments.runs], _environment(arguments, directory))
+        environment = _environment(arguments, directory) | {"TORCH_ACLNN_HOST_MEMORY": str(times * arguments.total.bytes)}
+        exit_code = child.run([sys.executable, *arguments.runs], environment, output=nothing if quiet else None)
         return _collected(arguments, directory, directory, exit_code)
 
 

@@ -48,9 +48,14 @@ def _code(report: Observed, coverage: CoverageReport, needed: int, total: Known)
         return TOO_LARGE
     if refused(coverage) or _is_refusal(report.failure):
         return REFUSED
-    if report.end != "steps":
+    if report.end != "steps" and not has_served(report, coverage):
         return INCOMPLETE
     return UNRELIABLE if doubts(report) else FITS
+
+
+def has_served(report: Observed, coverage: CoverageReport) -> bool:
+    """Return whether a program that only runs forward has done all that it does."""
+    return report.serving is not None and report.end == "program" and coverage.exit_code == 0
 
 
 def ended_by_memory(report: Observed) -> bool:

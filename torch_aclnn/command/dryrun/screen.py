@@ -3,7 +3,7 @@
 import shlex
 import textwrap
 
-from torch_aclnn.command.dryrun.fits import counted, doubts, met_own_limit, refused
+from torch_aclnn.command.dryrun.fits import counted, doubts, has_served, met_own_limit, refused
 from torch_aclnn.command.dryrun.products import GIBIBYTE, MEBIBYTE
 from torch_aclnn.observation.report import Fits, Memory, Moment, Report
 
@@ -55,7 +55,8 @@ def first_screen(report: Report) -> list[str]:
     lines = [f"{title:<{WIDTH - len(presented)}}{presented}", "-" * WIDTH]
     lines += _decision(report)
     if report.memory is not None:
-        lines += ["", *_memory(report.memory, report.fits, report.product), "", *_calls(report), *_communication(report)]
+        lines += ["", *_memory(report.memory, report.fits, report.product), *_serving(report)]
+        lines += ["", *_calls(report), *_communication(report)]
     return lines
 
 
@@ -76,6 +77,8 @@ def _presented(report: Report) -> str:
 
 def _decision(report: Report) -> list[str]:
     steps = counted(report.steps, "step")
+    if has_served(report, report.coverage) and report.serving is not None:
+        steps = f"no training, {counted(report.serving.forwards, 'forward')}"
     lines = [row(verdict(report), steps if report.dry else f"{steps}, computed")]
     lines += paragraph(_end(report), "  ")
     memory = report.out_of_memory
@@ -93,7 +96,7 @@ def _decision(report: Report) -> list[str]:
 
 def _end(report: Report) -> str:
     """Return how the run ended, unless that was after its steps."""
-    if report.end == "steps":
+    if report.end == "steps" or has_served(report, report.coverage):
         return ""
     exit_code = report.coverage.exit_code
     if report.end == "nothing" and exit_code:
@@ -122,6 +125,24 @@ def _memory(memory: Memory, fits: Fits, product: str) -> list[str]:
         lines += ["", row("IN USE AT THE FAILURE", size(failure.requested)), *_categories(failure)]
     elif memory.peak:
         lines += ["", *_peak(memory.peak)]
+    return lines
+
+
+def _serving(report: Report) -> list[str]:
+    serving = report.serving
+    if serving is None:
+        return []
+    lines = [
+        "",
+        row("FORWARDS without gradients", str(serving.forwards)),
+        row("  in use at most in the first (prefill)", size(serving.first)),
+    ]
+    if serving.forwards > 1:
+        lines += [row("  in use at most in a later one (decoding)", size(serving.later))]
+        lines += [row("  left by earlier ones for the last (cache of keys and values)", size(serving.kept))]
+    if serving.growth:
+        room = max(report.fits.total - report.fits.needed, 0) // serving.growth
+        lines += [row(f"  it grows by {size(serving.growth)} a forward; what is left is enough for", f"{room} more")]
     return lines
 
 
