@@ -11,7 +11,7 @@ PARAMETERS, GRADIENTS, STATE = "parameters and buffers", "gradients", "optimizer
 OF_THE_BATCH = ("activations and inputs", "activations, recomputed", "backward's temporaries")
 
 _LEAST = 0.01  # of the total: what saves less is no remedy
-_MOST_RANKS = 1024
+_RANKS = (2, 4, 8, 16, 32, 64)
 
 
 @dataclass(frozen=True)
@@ -40,9 +40,8 @@ def remedies(report: Report, moment: Moment) -> Iterator[Remedy]:
     divided = parameters + parts.get(GRADIENTS, 0) + state
     if not report.world_size:
         gathered = 2 * parameters // (blocks.calls if blocks else 1)
-        ranks = 2
-        while ranks < _MOST_RANKS and _sharded(needed, divided, gathered, ranks) > report.fits.total:
-            ranks *= 2
+        enough = (ranks for ranks in _RANKS if _sharded(needed, divided, gathered, ranks) <= report.fits.total)
+        ranks = next(enough, _RANKS[-1])
         how = (
             f"{size(divided)} of parameters, gradients and optimizer state are divided; {size(gathered)} of parameters are gathered at once"
         )
