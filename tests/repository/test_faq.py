@@ -45,6 +45,10 @@ leaf = x[..., :2].clone().requires_grad_()
 (grad,) = torch.autograd.grad(nn.BatchNorm2d(3).npu()(leaf).pow(3).sum(), leaf, create_graph=True)
 attempt(lambda: torch.func.jvp(lambda t: nn.functional.softmax(t, 1), (x,), (x,)))
 attempt(lambda: torch.hann_window(9, device="npu"))
+scaler, layer = torch_npu.npu.amp.GradScaler(), nn.Linear(2, 1).npu()
+optimizer = torch.optim.AdamW(layer.parameters(), fused=True)
+scaler.scale(layer(torch.ones(1, 2, device="npu")).sum()).backward()
+attempt(lambda: scaler.step(optimizer))
 """: (
         (
             "aclnn... or aclnn...GetWorkspaceSize not in libopapi.so, or libopapi.so not found.",
@@ -57,6 +61,7 @@ attempt(lambda: torch.hann_window(9, device="npu"))
             "torch_npu's gradient of batch norm has wrong derivatives",
             "Cannot access storage of TensorWrapper",
             "result type Float can't be cast to the desired output type Long",
+            "Adam.step() got an unexpected keyword argument 'grad_scaler'",
         ),
         {"TORCH_ACLNN_HOST_MEMORY": "128M"},
     ),
