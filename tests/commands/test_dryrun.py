@@ -234,6 +234,7 @@ REFUSED = {**FAILED, "message": "aclnnAvgPool2d: self: expected a data type of F
 OUT_OF_MEMORY = {"bytes": GIBIBYTE, "total": TOTAL.bytes, "free": MEBIBYTE, "line": "train.py:8", "step": 1}
 ENDS = {
     "fits": ({}, 0, "VERDICT: fits"),
+    "counts": ({}, 0, "gave back its cache 1 time, and 0 allocations failed"),
     "served": ({"end": "program", "steps": 0, "serving": SERVING}, 0, "what is left is enough for 46 more"),
     "failed to serve": ({"end": "program", "steps": 0, "serving": SERVING, "exit_code": 1}, 5, "VERDICT: not known"),
     "ended by itself": ({"end": "program", "steps": 1}, 5, "the program ended by itself after 1 of 2 steps"),

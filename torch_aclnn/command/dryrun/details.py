@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from torch_aclnn.command.dryrun.fits import counted
 from torch_aclnn.command.dryrun.screen import LINES_OF_PEAK, paragraph, row, size
 from torch_aclnn.observation.report import Communication, Finding, Fits, LineRead, Memory, Report
 
@@ -51,7 +52,7 @@ def _alive(memory: Memory) -> list[str]:
     )
     lines += _block("peaks by step", steps)
     if memory.retries or memory.failures:
-        text = f"the allocator gave back its cache {memory.retries} times, and {memory.failures} allocations failed"
+        text = f"the allocator gave back its cache {counted(memory.retries, 'time')}, and {counted(memory.failures, 'allocation')} failed"
         lines += ["", *paragraph(text)]
     return lines
 

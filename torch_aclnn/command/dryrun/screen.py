@@ -172,7 +172,8 @@ def _calls(report: Report) -> list[str]:
     reads, waits, uploads, casts, strided = (_sum(report, kind) for kind in ("reads", "waits", "uploads", "float64", "strided"))
     return [
         *lines,
-        f"  the host reads from the NPU {reads[0]} times, waits {waits[0]} times, uploads {uploads[0]} ({size(uploads[1])})",
+        f"  the host reads from the NPU {counted(reads[0], 'time')}, waits {counted(waits[0], 'time')}, "
+        f"uploads {uploads[0]} ({size(uploads[1])})",
         f"  casts of float64 {casts[0]}, strided copies {strided[0]} ({size(strided[1])})",
     ]
 
