@@ -8,10 +8,12 @@ the process's argument.
 import ast
 import atexit
 import contextlib
+import ctypes
 import gc
 import json
 import os
 import runpy
+import signal
 import sys
 import types
 from pathlib import Path
@@ -19,6 +21,8 @@ from typing import Any
 
 import torch_npu
 from torch_aclnn.loading import autograd_threads, forked, import_hook
+
+_PR_SET_PDEATHSIG = 1
 
 
 def main() -> None:
@@ -43,6 +47,7 @@ def _next_request(answers: int) -> dict[str, Any]:
         request: dict[str, Any] = json.loads(line)
         process = os.fork()
         if process == 0:
+            ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)  # a copy ends with this process
             _redirect(request["output"])
             os.close(answers)
             return request
