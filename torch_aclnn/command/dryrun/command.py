@@ -62,7 +62,7 @@ def _with_more_memory(arguments: argparse.Namespace, report: Report) -> Report:
 def _observed(arguments: argparse.Namespace, times: int = 1, quiet: bool = False) -> Report:
     """Run the program with so many times the memory of the chip, and return the report."""
     with child.folder() as directory, open(os.devnull, "w") as nothing:
-        _prepare(arguments, directory)
+        _prepare(arguments, directory, None if quiet else arguments.snapshot)
         environment = _environment(arguments, directory) | {"TORCH_ACLNN_HOST_MEMORY": str(times * arguments.total.bytes)}
         exit_code = child.run([sys.executable, *arguments.runs], environment, output=nothing if quiet else None)
         return _collected(arguments, directory, directory, exit_code)
@@ -83,9 +83,9 @@ def _fit(arguments: argparse.Namespace) -> int:
             return Search(arguments, run, directory / "output").all()
 
 
-def _prepare(arguments: argparse.Namespace, directory: Path) -> None:
-    snapshot = str(arguments.snapshot) if arguments.snapshot else None
-    save(Settings(arguments.steps, CONTEXT.bytes, arguments.hccl_buffers, snapshot, arguments.rank or 0), directory / SETTINGS)
+def _prepare(arguments: argparse.Namespace, directory: Path, snapshot: Path | None = None) -> None:
+    file = str(snapshot) if snapshot else None
+    save(Settings(arguments.steps, CONTEXT.bytes, arguments.hccl_buffers, file, arguments.rank or 0), directory / SETTINGS)
     (directory / "findings").touch()
 
 
