@@ -39,12 +39,13 @@ def run(arguments: argparse.Namespace) -> int:
     if problem:
         arguments.parser.error(problem)
     if arguments.fit:
-        return _fit(arguments)
+        try:
+            return _fit(arguments)
+        except ChildProcessError as problem:
+            arguments.parser.error(f"--fit: {problem}")
     report = _observed(arguments)
-    print(
-        "\n"
-        + "\n".join([*first_screen(report), *details(report), *remedies.lines(_with_more_memory(arguments, report)), "", verdict(report)])
-    )
+    helps = remedies.lines(_with_more_memory(arguments, report))
+    print("\n" + "\n".join([*first_screen(report), *details(report), *helps, "", verdict(report)]))
     if arguments.json is not None:
         save(report, arguments.json)
     return report.fits.code
