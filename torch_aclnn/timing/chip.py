@@ -18,7 +18,7 @@ _NEEDED = (
     "efficiency",
     "microseconds",
 )
-_EFFICIENCIES = ("cube", "attention", "attention_backward", "bandwidth", "link", "node_link")
+_EFFICIENCIES = ("cube", "attention", "attention_backward", "bandwidth", "link", "node_link", "overlap")
 _MICROSECONDS = ("launch", "kernel", "cube", "collective")
 LINKS = ("mesh", "switch", "pairs")  # each rank to each other with a part of the rate; to any with all of it; one path for all
 

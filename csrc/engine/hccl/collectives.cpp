@@ -18,7 +18,7 @@ Operation operation_of(OperationKind kind, uint64_t count, HcclDataType type, st
 }
 
 TraceDetails arguments_of(const char* count_parameter, uint64_t count, HcclDataType type, HcclComm comm, aclrtStream stream) {
-    return call_arguments(count_parameter, count, "dataType", name_of(type), "comm", comm).on(stream);
+    return on_communicator(call_arguments(count_parameter, count, "dataType", name_of(type)), comm, stream);
 }
 
 }  // namespace
@@ -131,5 +131,5 @@ extern "C" HcclResult HcclBarrier(HcclComm comm, aclrtStream stream) {
                 group.all_reduce(&nothing, &nothing, 1, HCCL_DATA_TYPE_INT8, HCCL_REDUCE_SUM);
             });
         },
-        [&] { return call_arguments("comm", comm).on(stream); });
+        [&] { return on_communicator({}, comm, stream); });
 }

@@ -130,7 +130,7 @@ void require_own_count(const char* parameter, uint64_t count, const char* counts
 }
 
 TraceDetails arguments_of(const char* type_parameter, HcclDataType type, HcclComm comm, aclrtStream stream) {
-    return call_arguments(type_parameter, name_of(type), "comm", comm).on(stream);
+    return on_communicator(call_arguments(type_parameter, name_of(type)), comm, stream);
 }
 
 }  // namespace

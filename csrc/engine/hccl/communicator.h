@@ -16,6 +16,7 @@
 
 #include "engine/hccl/group.h"
 #include "engine/hccl/operation.h"
+#include "engine/runtime/diagnostics/trace.h"
 #include "engine/runtime/error/error.h"
 #include "engine/runtime/stream/deferred_task.h"
 
@@ -79,5 +80,7 @@ std::shared_ptr<Communicator> find_communicator(HcclComm handle);
 std::vector<std::shared_ptr<Communicator>> find_communicators(const std::string& name);
 HcclComm add_communicator(std::shared_ptr<Communicator> communicator);
 std::shared_ptr<Communicator> remove_communicator(HcclComm handle);
+// Adds the communicator, its name, its number of ranks and the bytes of what was launched, and the stream to the line of a call.
+TraceDetails on_communicator(TraceDetails details, HcclComm comm, aclrtStream stream);
 
 }  // namespace torch_aclnn::host

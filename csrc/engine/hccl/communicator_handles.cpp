@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "engine/hccl/communicator.h"
+#include "engine/hccl/counts.h"
 #include "engine/runtime/diagnostics/leaks.h"
 #include "engine/runtime/error/error.h"
 #include "engine/runtime/handle_table.h"
@@ -52,6 +53,13 @@ std::shared_ptr<Communicator> remove_communicator(HcclComm handle) {
     // Its destructor would wait for a thread that is not there.
     if (removed != nullptr && removed->is_of_another_process()) (void)new std::shared_ptr<Communicator>(removed);
     return removed;
+}
+
+TraceDetails on_communicator(TraceDetails details, HcclComm comm, aclrtStream stream) {
+    details.add("comm", comm).on(stream);
+    if (const auto found = communicators().find(comm))
+        details.add("commName", found->membership().name).add("ranks", found->size()).add("bytes", last_counted_bytes());
+    return details;
 }
 
 }  // namespace torch_aclnn::host

@@ -32,6 +32,8 @@ Communication& communication() {
     return *once;
 }
 
+thread_local uint64_t last_bytes = 0;
+
 uint64_t bytes_of(const Operation& operation) {
     uint64_t read = 0, written = 0;
     for (const auto& buffer : operation.buffers) (buffer.only_read ? read : written) += buffer.bytes;
@@ -61,7 +63,11 @@ void count_operation(const std::string& communicator, const Operation& operation
     const std::lock_guard<std::mutex> lock(communication().mutex);
     auto& count = communication().communicators.at(communicator).operations[operation.record.kind];
     ++count.calls;
-    count.bytes += bytes_of(operation);
+    count.bytes += last_bytes = bytes_of(operation);
+}
+
+uint64_t last_counted_bytes() noexcept {
+    return last_bytes;
 }
 
 }  // namespace torch_aclnn::host

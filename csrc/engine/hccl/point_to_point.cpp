@@ -26,7 +26,15 @@ Operation operation_of(OperationKind kind, const char* parameter, const Message&
 }
 
 TraceDetails arguments_of(uint64_t count, HcclDataType type, const char* peer_parameter, uint32_t peer, HcclComm comm, aclrtStream stream) {
-    return call_arguments("count", count, "dataType", name_of(type), peer_parameter, peer, "comm", comm).on(stream);
+    return on_communicator(call_arguments("count", count, "dataType", name_of(type), peer_parameter, peer), comm, stream);
+}
+
+// The peers of the messages in one direction.
+std::string peers(const HcclSendRecvItem* items, uint32_t count, HcclSendRecvType direction) {
+    std::vector<uint32_t> found;
+    for (uint32_t i = 0; items != nullptr && i < count; ++i)
+        if (items[i].sendRecvType == direction) found.push_back(items[i].remoteRank);
+    return json_array(found, [](uint32_t peer) { return json_of(peer); });
 }
 
 }  // namespace
@@ -77,5 +85,10 @@ extern "C" HcclResult HcclBatchSendRecv(HcclSendRecvItem* sendRecvInfo, uint32_t
             }
             launch(batch);
         },
-        [&] { return call_arguments("itemNum", itemNum, "comm", comm).on(stream); });
+        [&] {
+            TraceDetails details = call_arguments("itemNum", itemNum);
+            details.arguments.add_json("destRanks", peers(sendRecvInfo, itemNum, HCCL_SEND));
+            details.arguments.add_json("srcRanks", peers(sendRecvInfo, itemNum, HCCL_RECV));
+            return on_communicator(details, comm, stream);
+        });
 }

@@ -11,6 +11,9 @@ extern "C" {
 // 1 in a dry run, else 0. In libascendcl.so.
 __attribute__((visibility("default"))) int torchAclnnHostIsDryRun(void);
 
+// 0: the trace that TORCH_ACLNN_HOST_TRACE asked for has no lines from here on; 1: it has some again. In libascendcl.so.
+__attribute__((visibility("default"))) void torchAclnnHostResumeTrace(int resume);
+
 // Reads by the host of values that a dry run does not know, from one place.
 typedef struct torchAclnnValueRead {
     size_t size;        // bytes of this record that the engine has filled; later versions add fields at the end

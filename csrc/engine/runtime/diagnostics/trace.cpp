@@ -13,6 +13,7 @@
 #include "engine/runtime/diagnostics/task_watch.h"
 #include "engine/runtime/diagnostics/trace_file.h"
 #include "engine/runtime/error/last_error.h"
+#include "torch_aclnn/dry_run.h"
 
 namespace torch_aclnn::host {
 
@@ -22,6 +23,7 @@ std::atomic<bool> tasks_are_watched{false};
 namespace {
 
 std::atomic<void (*)(const EndedTask&)> task_watcher{nullptr};
+std::atomic<bool> trace_was_opened{false};
 
 constexpr int kFormat = 1;  // of the lines, for those who read them
 constexpr int64_t kNanoseconds = 1'000'000'000;
@@ -121,10 +123,9 @@ int64_t trace_clock() noexcept {
 
 // Once: what ended because the disk was full does not begin again.
 void open_trace() {
-    static std::atomic<bool> opened{false};
-    if (config().trace.empty() || opened) return;
+    if (config().trace.empty() || trace_was_opened) return;
     open_trace_file(process_line);
-    opened = true;
+    trace_was_opened = true;
     error_listener = trace_error;
     trace_is_open = true;
     tasks_are_watched = true;
@@ -164,3 +165,8 @@ void trace_message(const char* kind, const char* message) noexcept {
 }
 
 }  // namespace torch_aclnn::host
+
+extern "C" TORCH_ACLNN_HOST_API void torchAclnnHostResumeTrace(int resume) {
+    using namespace torch_aclnn::host;
+    trace_is_open = resume != 0 && trace_was_opened;
+}

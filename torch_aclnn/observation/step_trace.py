@@ -1,0 +1,27 @@
+"""The trace of one step, for an estimate of its time."""
+
+from typing import Any
+
+import torch
+from torch import distributed
+from torch_aclnn.host.registry import host_runtime
+
+
+def resume(lines: bool) -> None:
+    """Have the engine's trace go on, or pause it."""
+    host_runtime().torchAclnnHostResumeTrace(int(lines))
+
+
+def groups() -> dict[str, list[int]]:
+    """Return the ranks of each communicator of torch's process groups, by its name."""
+    if not distributed.is_available() or not distributed.is_initialized():
+        return {}
+    found = {}
+    for group, ranks in list(distributed.distributed_c10d._world.pg_group_ranks.items()):
+        try:
+            backend: Any = group._get_backend(torch.device("npu"))
+            own = distributed.get_group_rank(group, distributed.get_rank())
+            found[backend.get_hccl_comm_name(own, init_comm=False)] = sorted(ranks, key=lambda rank: ranks[rank])
+        except (RuntimeError, TypeError, AttributeError):  # a group without this rank, of another backend, or that has not been used
+            continue
+    return found

@@ -1,0 +1,185 @@
+"""When each launch of a step would begin and end: the host issues at its pace, streams run in order, and events make them wait."""
+
+import json
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from torch_aclnn.timing import communication
+from torch_aclnn.timing.chip import Chip
+from torch_aclnn.timing.costs import VECTOR, Cost, cost_of, tensors_of
+from torch_aclnn.timing.launches import Call
+
+COLLECTIVE, COPY = "collective", "copy"
+_EVENT_SECONDS = 2e-6  # of the host, for a call that only notes something
+_UPLOAD = 20e9  # bytes a second from or to the host
+_IN_FLIGHT = 3e-6
+_SIZES = {"float32": 4, "float16": 2, "bfp16": 2, "bfloat16": 2, "int8": 1, "uint8": 1, "int64": 8, "float64": 8, "int32": 4}
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What a launch does.
+
+    Attributes:
+        seconds: how long it runs.
+        unit: what runs it.
+        cost: of an entry point.
+        looked_up: of an embedding the rows of its table, and how many are looked up.
+
+    """
+
+    seconds: float
+    unit: str
+    cost: Cost | None = None
+    looked_up: tuple[int, int] | None = None
+
+
+@dataclass(slots=True)
+class Task:
+    """A launch on the timeline; times in seconds."""
+
+    name: str
+    stream: int
+    begin: float
+    work: Work
+    issued: float
+    pace: float
+
+    @property
+    def end(self) -> float:
+        """When it ends."""
+        return self.begin + self.work.seconds
+
+
+@dataclass
+class Timeline:
+    """The tasks of a step in steady state.
+
+    Attributes:
+        tasks: in the order in which they were issued; the step begins at 0.
+        seconds: from the end of the step before to its own.
+        host: of these, how long the host was not waiting for the device.
+
+    """
+
+    tasks: list[Task] = field(default_factory=list)
+    seconds: float = 0.0
+    host: float = 0.0
+
+
+def simulate(calls: Sequence[Call], chip: Chip, groups: Mapping[str, Sequence[int]]) -> Timeline:
+    """Return the timeline of the second of two equal steps, the first of which fills the streams."""
+    machine = _Machine(chip, groups)
+    machine.run(calls)
+    first, waited, begun = machine.now(), machine.waited, len(machine.tasks)
+    machine.run(calls)
+    tasks = machine.tasks[begun:]
+    for task in tasks:
+        task.begin -= first
+        task.issued -= first
+    seconds = machine.now() - first
+    return Timeline(tasks, seconds, seconds - (machine.waited - waited))
+
+
+class _Machine:
+    def __init__(self, chip: Chip, groups: Mapping[str, Sequence[int]]) -> None:
+        self._chip = chip
+        self._groups = groups
+        self._pace = chip["microseconds.launch"] * 1e-6
+        self._works: dict[tuple[str, str], Work] = {}
+        self._streams: defaultdict[int, float] = defaultdict(float)
+        self._events: dict[str, float] = {}
+        self._host = 0.0
+        self.waited = 0.0
+        self.tasks: list[Task] = []
+
+    def now(self) -> float:
+        return max([self._host, *self._streams.values()])
+
+    def run(self, calls: Iterable[Call]) -> None:
+        for call in calls:
+            name, stream = call.name, call.stream
+            if name.startswith(("aclnn", "Hccl")) and stream is not None:
+                self._launch(name, stream, call.arguments, self._pace)
+            elif name.startswith("aclrtMemcpy") or name.startswith("aclrtMemset"):
+                self._launch(name, stream or 0, call.arguments, self._pace)
+                if not name.endswith("Async"):
+                    self._wait(self._streams[stream or 0])
+            elif name.startswith("aclrtSynchronizeDevice"):
+                self._wait(max(self._streams.values(), default=0.0))
+            elif name.startswith("aclrtSynchronizeStream") and stream is not None:
+                self._wait(self._streams[stream])
+            elif "Event" in name:
+                self._event(name, stream, call.arguments)
+
+    def _event(self, name: str, stream: int | None, arguments: str) -> None:
+        event = arguments[: arguments.find(",")] if "," in arguments else arguments.rstrip("}")
+        self._host += _EVENT_SECONDS
+        if name == "aclrtRecordEvent" and stream is not None:
+            self._events[event] = max(self._streams[stream], self._host)
+        elif name == "aclrtStreamWaitEvent" and stream is not None:
+            self._streams[stream] = max(self._streams[stream], self._events.get(event, 0.0))
+        elif name.startswith("aclrtSynchronizeEvent"):
+            self._wait(self._events.get(event, 0.0))
+
+    def _wait(self, until: float) -> None:
+        if until > self._host:
+            self.waited += until - self._host
+            self._host = until
+
+    def _launch(self, name: str, stream: int, arguments: str, pace: float) -> None:
+        key = (name, arguments)
+        work = self._works.get(key)
+        if work is None:
+            work = self._works[key] = self._work(name, json.loads(arguments))
+        self._host += pace
+        begin = max(self._streams[stream], self._host + _IN_FLIGHT)
+        self._streams[stream] = begin + work.seconds
+        self.tasks.append(Task(name, stream, begin, work, self._host, pace))
+
+    def _work(self, name: str, arguments: dict[str, Any]) -> Work:
+        if name.startswith("Hccl"):
+            return Work(self._between_ranks(name, arguments), COLLECTIVE)
+        if name.startswith("aclrt"):
+            return self._copy(name, arguments)
+        cost = cost_of(name, arguments)
+        if "group" in arguments and (ranks := self._groups.get(str(arguments["group"]))):
+            return self._fused(name, arguments, cost, ranks)
+        looked_up = (arguments["weight"]["shape"][0], math.prod(arguments["indices"]["shape"])) if name == "aclnnEmbedding" else None
+        return Work(seconds_of(cost, self._chip), cost.unit, cost, looked_up)
+
+    def _fused(self, name: str, arguments: dict[str, Any], cost: Cost, ranks: Sequence[int]) -> Work:
+        """Return the work of a product that is computed in parts, between which the ranks exchange what is there."""
+        # One of the operands, or the result, is that of one rank.
+        whole = replace(cost, flops=cost.flops * len(ranks) ** (0.0 if "AllReduce" in name else 0.5))
+        size = min(tensor.bytes for key in ("x1", "output", "out") for tensor in tensors_of(arguments.get(key))) * len(ranks)
+        parts = sorted((seconds_of(whole, self._chip), communication.seconds(name, size, ranks, self._chip)))
+        return Work(parts[1] + parts[0] * (1 - self._chip["efficiency.overlap"]), cost.unit, whole)
+
+    def _copy(self, name: str, arguments: dict[str, Any]) -> Work:
+        size = arguments.get("count", 0)
+        within = name.startswith("aclrtMemset") or arguments.get("kind") == 3
+        rate = self._chip["bandwidth_gib_s"] * (1 << 30) * self._chip["efficiency.bandwidth"] / 2 if within else _UPLOAD
+        return Work(self._chip["microseconds.kernel"] * 1e-6 + size / rate, COPY)
+
+    def _between_ranks(self, name: str, arguments: dict[str, Any]) -> float:
+        size = arguments.get("bytes", 0)
+        if "count" in arguments and name in ("HcclSend", "HcclRecv"):
+            size = arguments["count"] * _SIZES.get(arguments.get("dataType", ""), 2)
+        ranks = self._groups.get(arguments.get("commName", ""), range(arguments.get("ranks", 1)))
+        if name in ("HcclSend", "HcclRecv") and len(ranks) > 1:
+            peer = arguments.get("destRank", arguments.get("srcRank", 0))
+            ranks = [ranks[peer], next(rank for i, rank in enumerate(ranks) if i != peer)] if peer < len(ranks) else ranks
+        return communication.seconds(name, size, ranks, self._chip)
+
+
+def seconds_of(cost: Cost, chip: Chip) -> float:
+    """Return how long a launch takes on an idle chip."""
+    moving = cost.bytes / (chip["bandwidth_gib_s"] * (1 << 30) * chip["efficiency.bandwidth"])
+    if cost.unit == VECTOR:
+        return chip["microseconds.kernel"] * 1e-6 + moving
+    peak = chip[f"cube_tflops.{cost.rate if cost.rate in chip.data['cube_tflops'] else 'bfloat16'}"] * 1e12
+    return float(chip["microseconds.cube"] * 1e-6 + max(moving, cost.flops / (peak * chip[f"efficiency.{cost.unit}"])))
