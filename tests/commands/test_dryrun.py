@@ -207,6 +207,8 @@ REPORT = {
     ],
     "communication": [{"step": 2, "name": "HcclAllGather", "group": "group" * 20, "ranks": 8, "calls": 4, "bytes": GIBIBYTE}],
     "value_reads": [],
+    "process": 1,
+    "groups": {},
     "assumed": {"few integers received are those that this rank sent last": 2},
     "coverage": {
         **{"exit_code": 0, "versions": {}, "used": {}},
@@ -366,6 +368,11 @@ MISUSES = {
     "-u nowhere.py": "expected a script that is there, or a command such as torchrun, got nowhere.py",
     "--fit batch=0:4 -c 1": "argument --fit: expected a name with numbers from 1 on, as batch=1:64 or length=1024,2048, got batch=0:4",
     "--fit batch=1:4 -c 1": "--fit: expected {batch} among the program's arguments",
+    "--time --steps 1 -c 1": "--time: expected --steps from 2 on, as the first step makes the optimizer's state, got 1",
+    "--time --card 310P -c 1": (
+        "--time: nobody has published the rates of 310P; a file of your own needs cube_tflops, vector_tflops, bandwidth_gib_s, "
+        "link_gb_s, links, ranks_of_a_node, node_link_gb_s, efficiency, microseconds (docs/how_long.md)"
+    ),
     "--json /nowhere/a.json x.py": "argument --json: expected a file in a folder that can be written, got /nowhere/a.json",
     "--compare a.json": "argument --compare: expected 2 arguments",
     "--compare a.json b.json x.py": "--compare: expected two reports and nothing else, got x.py too",

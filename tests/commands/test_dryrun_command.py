@@ -225,3 +225,26 @@ def test_the_example_fits():
     small = ("--layers", "2", "--width", "64", "--heads", "2", "--batch", "2", "--length", "64")
     done = run_python("", launcher=(*COMMAND, str(example), *small), TORCH_ACLNN_HOST_SOC="Ascend910B3")
     assert done.returncode == 0 and "VERDICT: fits" in done.stdout, done.stdout + done.stderr
+
+
+TIMED = """
+import torch
+layer = torch.nn.Linear(4096, 4096, dtype=torch.bfloat16, device="npu")
+optimizer = torch.optim.SGD(layer.parameters())
+for _ in range(3):
+    layer(torch.empty(8192, 4096, dtype=torch.bfloat16, device="npu")).sum().backward()
+    optimizer.step()
+    optimizer.zero_grad()
+"""
+
+
+def test_the_time_of_the_last_step_is_estimated(tmp_path):
+    report, timeline = tmp_path / "report.json", tmp_path / "timeline.json"
+    done = dry_run(TIMED, "--timeline", str(timeline), "--json", str(report), TORCH_ACLNN_HOST_SOC="Ascend910B3")
+    assert done.returncode == 0, done.stderr
+    time = json.loads(report.read_text())["time"]
+    products = 2 * 2 * 8192 * 4096**2  # forward, and the weight's gradient
+    assert time["utilisation"] * time["seconds"] * 294.9e12 == pytest.approx(products, rel=0.01)
+    assert f"TIME of a step, estimated {time['low'] * 1e3:.2f} ms to {time['high'] * 1e3:.2f} ms" in " ".join(done.stdout.split())
+    kernels = [event["name"] for event in json.loads(timeline.read_text())["traceEvents"] if event.get("cat") == "kernel"]
+    assert sum("Mm" in name or "Matmul" in name or "Addmm" in name for name in kernels) == 2

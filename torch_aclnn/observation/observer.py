@@ -16,7 +16,7 @@ from torch.optim.optimizer import Optimizer, register_optimizer_step_post_hook, 
 from torch_aclnn.host import counts
 from torch_aclnn.host.dry_run import ValueRead, is_dry_run
 from torch_aclnn.loading.import_hook import SETTINGS
-from torch_aclnn.observation import device, memory_report
+from torch_aclnn.observation import device, memory_report, step_trace
 from torch_aclnn.observation.backward import Backwards, current_node
 from torch_aclnn.observation.categories import Labels, label_after_step, label_before_step, label_modules
 from torch_aclnn.observation.forwards import Forwards
@@ -71,6 +71,7 @@ class Observer:
         if self._used or os.getpid() != self._process:
             return
         self._used = True
+        self._trace(False)
         device.record_history()
         device.on_failed_allocation(self._failed_allocation)
         self._room = device.take(self._settings.context)
@@ -106,7 +107,12 @@ class Observer:
         if self._steps.step(id(optimizer), {id(one) for one in self._optimizers}, self._has_gradients):
             self._step_ended(position)
 
+    def _trace(self, lines: bool) -> None:
+        if self._settings.time:
+            step_trace.resume(lines)
+
     def _step_ended(self, position: int) -> None:
+        self._trace(False)
         self._last_step.stop()
         self._ends.append(position)
         self._count()
@@ -120,6 +126,7 @@ class Observer:
             self._write("running")
         if done == asked - 1:
             self._last_step.start()
+            self._trace(True)
 
     def _count(self) -> None:
         device.synchronize()
@@ -200,6 +207,8 @@ class Observer:
                 if one.calls
             ],
             value_reads=_by_line(counts.since_start().value_reads),
+            process=self._process,
+            groups=step_trace.groups() if self._settings.time and end == "steps" else {},
         )
         if self._settings.snapshot and end != "running":
             torch_npu.npu.memory._dump_snapshot(self._settings.snapshot)

@@ -8,6 +8,8 @@ from dataclasses import asdict, dataclass, field, is_dataclass
 from pathlib import Path
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
+from torch_aclnn.timing.estimate import Estimate
+
 FORMAT = 1
 
 _Type = TypeVar("_Type")
@@ -23,6 +25,7 @@ class Settings:
         hccl_buffers: those that each communicator takes.
         snapshot: the file for torch's snapshot.
         rank: which of a launcher's ranks the program is.
+        time: whether the last step is traced, to estimate its time.
 
     """
 
@@ -31,6 +34,7 @@ class Settings:
     hccl_buffers: int
     snapshot: str | None
     rank: int
+    time: bool = False
 
 
 @dataclass(frozen=True)
@@ -187,6 +191,8 @@ class Observed:
     no_findings: str = ""
     communication: list[Communication] = field(default_factory=list)
     value_reads: list[LineRead] = field(default_factory=list)
+    process: int = 0
+    groups: dict[str, list[int]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -233,6 +239,7 @@ class Report(Observed):
     assumed: dict[str, int]
     coverage: CoverageReport
     fits: Fits
+    time: Estimate | None = None
 
 
 def save(value: Any, path: Path) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 from torch_aclnn.command.dryrun.placeholders import placeholder
 from torch_aclnn.command.dryrun.products import GIBIBYTE, MEBIBYTE, Known, hccl_buffers_of
 from torch_aclnn.command.dryrun.programs import runnable
+from torch_aclnn.command.dryrun.times import chip_with_rates
 from torch_aclnn.command.parser import PYTHONS, add_program, program_of, writable
 from torch_aclnn.timing.chip import ChipError, find
 
@@ -51,6 +52,8 @@ def add_parser(commands: Any, action: Callable[[argparse.Namespace], int]) -> No
     parser.add_argument("--world-size", type=int, metavar="N", help="of so many, of which there is no other process")
     fit = "find the largest value with which it fits, of {NAME} in the program's arguments: batch=1:64; a second one, as length=1024,2048"
     parser.add_argument("--fit", type=placeholder, action="append", metavar="NAME=LOW:HIGH", help=fit)
+    parser.add_argument("--time", action="store_true", help="estimate how long a step takes, as a range")
+    parser.add_argument("--timeline", type=writable, metavar="FILE", help="the same, and write it for https://ui.perfetto.dev")
     parser.add_argument("--json", type=writable, metavar="FILE", help="write the report as JSON too")
     parser.add_argument("--snapshot", type=writable, metavar="FILE", help="write torch's snapshot for pytorch.org/memory_viz")
     parser.add_argument("--compare", nargs=2, type=Path, metavar="FILE", help="run nothing; compare two reports")
@@ -74,6 +77,9 @@ def check(arguments: argparse.Namespace) -> None:
         error(f"--rank: expected 0 to {size - 1} with --world-size {size}, got {rank}")
     _check_fit(arguments)
     _find_card(arguments)
+    arguments.time = arguments.time or arguments.timeline is not None
+    if arguments.time:
+        _check_time(arguments)
     try:
         arguments.hccl_buffers = hccl_buffers_of(os.environ.get("HCCL_BUFFSIZE"))
     except ValueError as problem:
@@ -102,6 +108,18 @@ def _find_card(arguments: argparse.Namespace) -> None:
     if memory is None and known is None:
         arguments.parser.error(f"--card: nobody has published the memory of {card}; expected --memory too, as --memory 29G")
     arguments.total = Known(memory, "--memory") if memory is not None else known
+
+
+def _check_time(arguments: argparse.Namespace) -> None:
+    """Add ``chip``, with the rates of the card."""
+    if arguments.steps < 2:
+        arguments.parser.error("--time: expected --steps from 2 on, as the first step makes the optimizer's state, got 1")
+    if arguments.fit:
+        arguments.parser.error("--time: expected one program, without --fit")
+    try:
+        arguments.chip = chip_with_rates(arguments.card)
+    except ChipError as problem:
+        arguments.parser.error(f"--time: {problem}")
 
 
 def _steps(text: str) -> int:

@@ -23,6 +23,7 @@ from torch_aclnn.command.dryrun.forks import Forks
 from torch_aclnn.command.dryrun.products import CONTEXT
 from torch_aclnn.command.dryrun.programs import problem_of_hook
 from torch_aclnn.command.dryrun.screen import first_screen, verdict
+from torch_aclnn.command.dryrun.times import estimated, section
 from torch_aclnn.command.locations import environment_of_programs
 from torch_aclnn.loading.import_hook import OBSERVE, SETTINGS
 from torch_aclnn.observation.report import Observed, Report, Settings, load, save
@@ -44,8 +45,9 @@ def run(arguments: argparse.Namespace) -> int:
         except ChildProcessError as problem:
             arguments.parser.error(f"--fit: {problem}")
     report = _observed(arguments)
+    times = ["", *section(report)] if arguments.time else []
     helps = remedies.lines(_with_more_memory(arguments, report))
-    print("\n" + "\n".join([*first_screen(report), *details(report), *helps, "", verdict(report)]))
+    print("\n" + "\n".join([*first_screen(report), *times, *details(report), *helps, "", verdict(report)]))
     if arguments.json is not None:
         save(report, arguments.json)
     return report.fits.code
@@ -86,7 +88,8 @@ def _fit(arguments: argparse.Namespace) -> int:
 
 def _prepare(arguments: argparse.Namespace, directory: Path, snapshot: Path | None = None) -> None:
     file = str(snapshot) if snapshot else None
-    save(Settings(arguments.steps, CONTEXT.bytes, arguments.hccl_buffers, file, arguments.rank or 0), directory / SETTINGS)
+    asked = Settings(arguments.steps, CONTEXT.bytes, arguments.hccl_buffers, file, arguments.rank or 0, arguments.time)
+    save(asked, directory / SETTINGS)
     (directory / "findings").touch()
 
 
@@ -96,13 +99,14 @@ def _collected(arguments: argparse.Namespace, directory: Path, counted: Path, ex
     coverage.read(counted)
     assumed = Counter((counted / "findings").read_text().splitlines())
     observed = merged([load(Observed, path) for path in directory.glob("*.json") if path.name != SETTINGS])
+    time = estimated(observed, directory, arguments.chip, arguments.timeline) if arguments.time else None
     if observed.end == "nothing":
         observed.rank, observed.world_size = arguments.rank, arguments.world_size
     observed.product = observed.product or arguments.product
     document = coverage.document(exit_code)
     fits = decide(observed, document, arguments.total, arguments.hccl_buffers)
     asked: dict[str, Any] = {"program": arguments.program, "asked_steps": arguments.steps, "assumed": dict(assumed)}
-    return Report(**vars(observed), **asked, coverage=document, fits=fits)
+    return Report(**vars(observed), **asked, coverage=document, fits=fits, time=time)
 
 
 def merged(reports: list[Observed]) -> Observed:
@@ -123,6 +127,8 @@ def _environment(arguments: argparse.Namespace, directory: Path) -> dict[str, st
         "TORCH_ACLNN_HOST_FINDINGS": str(directory / "findings"),
         "ASCEND_GLOBAL_LOG_LEVEL": LOG_WARNINGS,
     }
+    if arguments.time:
+        environment["TORCH_ACLNN_HOST_TRACE"] = str(directory / "%p.trace")
     if arguments.world_size is not None:
         environment |= {
             "RANK": str(arguments.rank),

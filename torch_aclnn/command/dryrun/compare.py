@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from torch_aclnn.command.dryrun.screen import WIDTH, program_of, shortened, size
+from torch_aclnn.command.dryrun.times import compared, seconds
 from torch_aclnn.command.parser import USAGE_ERROR
 from torch_aclnn.observation.report import FORMAT, Report, load
 
@@ -31,7 +32,8 @@ def comparison(first: Report, second: Report) -> list[str]:
     for name, figures in (("memory", _memory), ("launches in the last step", _launches), ("communication", _communication)):
         rows = list(_differences(figures(first), figures(second), size if figures is not _launches else str))
         lines += ["", name, *rows] if rows else []
-    return lines
+    rows = list(_differences(compared(first), compared(second), seconds))
+    return [*lines, "", "estimated time", *rows] if rows else lines
 
 
 def _read(path: Path) -> Report:
@@ -69,7 +71,7 @@ def _communication(report: Report) -> dict[str, int]:
     return sums
 
 
-def _differences(first: dict[str, int], second: dict[str, int], text: Any) -> Iterator[str]:
+def _differences(first: dict[str, Any], second: dict[str, Any], text: Any) -> Iterator[str]:
     for name in dict.fromkeys([*first, *second]):
         a, b = first.get(name, 0), second.get(name, 0)
         if a != b or not name.startswith("  "):

@@ -1,0 +1,78 @@
+"""What ``torch-aclnn dryrun --time`` adds: how long the last step would take."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from torch_aclnn.command.dryrun.screen import paragraph, row
+from torch_aclnn.observation.report import Observed, Report
+from torch_aclnn.timing import trace_file
+from torch_aclnn.timing.chip import Chip, ChipError, find
+from torch_aclnn.timing.estimate import Estimate, NoStep, estimate
+
+
+def chip_with_rates(name: str) -> Chip:
+    """Return the chip.
+
+    Raises:
+        ChipError: there is none of that name, or nobody has published its rates.
+
+    """
+    chip = find(name)
+    lacking = chip.lacks_for_times()
+    if lacking:
+        raise ChipError(f"nobody has published the rates of {name}; a file of your own needs {', '.join(lacking)} (docs/how_long.md)")
+    return chip
+
+
+def estimated(observed: Observed, directory: Path, chip: Chip, timeline: Path | None) -> Estimate | None:
+    """Return the estimate of the last step, and write its timeline; None if the program did not come so far."""
+    trace = directory / f"{observed.process}.trace"
+    if observed.end != "steps" or not trace.exists():
+        return None
+    try:
+        found, drawn = estimate(trace, chip, observed.groups)
+    except NoStep:
+        return None
+    if timeline is not None:
+        trace_file.write(drawn, timeline, found.card)
+    return found
+
+
+def seconds(count: float) -> str:
+    """Return a time as people read it."""
+    unit, name = next((pair for pair in ((1.0, "s"), (1e-3, "ms")) if abs(count) >= pair[0]), (1e-6, "us"))
+    return f"{count / unit:.2f} {name}"
+
+
+def section(report: Report) -> Iterator[str]:
+    """Yield the lines of the report."""
+    time = report.time
+    if time is None:
+        yield "TIME: not estimated, because no whole step was seen"
+        return
+    yield row("TIME of a step, estimated", f"{seconds(time.low)} to {seconds(time.high)}")
+    yield from paragraph(f"on {time.card}; from shapes and public figures, not measured here", "  ")
+    yield row("  in the middle", seconds(time.seconds))
+    if time.tokens:
+        yield row("  tokens a second of this process", f"{time.tokens / time.high:.0f} to {time.tokens / time.low:.0f}")
+    yield row("  of the cube's peak, with recomputation", f"{time.utilisation:.0%}")
+    for text, part in (("the host is busy", time.host), ("the device is idle", time.idle), ("it only communicates", time.exposed)):
+        if part:
+            yield row(f"  {text}", f"{seconds(part)} {part / time.seconds:4.0%}")
+    if time.stages > 1:
+        text = f"  waits for the other {time.stages - 1} stages, if all take the same"
+        yield row(text, f"{seconds(time.bubbles)} {time.bubbles / time.seconds:4.0%}")
+    yield row("  launches' time by bytes of unlike tensors alone", f"{time.by_default:.0%}")
+    for kind in time.kinds:
+        yield row(f"  {kind.name}, {kind.count} x", f"{seconds(kind.seconds)} {kind.share:4.0%}")
+    for remark in time.remarks:
+        yield from paragraph(remark, "  ")
+
+
+def compared(report: Report) -> dict[str, float]:
+    """Return the figures that ``--compare`` sets side by side."""
+    time = report.time
+    if time is None:
+        return {}
+    parts = {"  host": time.host, "  idle": time.idle, "  only communication": time.exposed, "  bubbles": time.bubbles}
+    return {"a step": time.seconds} | parts | {f"  {kind.name}": kind.seconds for kind in time.kinds}
