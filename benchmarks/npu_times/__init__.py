@@ -1,0 +1,1 @@
+"""Estimated times beside those that NPUs took."""
