@@ -61,7 +61,7 @@ class Timeline:
     Attributes:
         tasks: in the order in which they were issued; the step begins at 0.
         seconds: from the end of the step before to its own.
-        host: of these, how long the host was not waiting for the device.
+        host: of these, how long the host makes calls.
 
     """
 
@@ -74,14 +74,13 @@ def simulate(calls: Sequence[Call], chip: Chip, groups: Mapping[str, Sequence[in
     """Return the timeline of the second of two equal steps, the first of which fills the streams."""
     machine = _Machine(chip, groups)
     machine.run(calls)
-    first, waited, begun = machine.now(), machine.waited, len(machine.tasks)
+    first, busy, begun = machine.now(), machine.busy, len(machine.tasks)
     machine.run(calls)
     tasks = machine.tasks[begun:]
     for task in tasks:
         task.begin -= first
         task.issued -= first
-    seconds = machine.now() - first
-    return Timeline(tasks, seconds, seconds - (machine.waited - waited))
+    return Timeline(tasks, machine.now() - first, machine.busy - busy)
 
 
 class _Machine:
@@ -93,7 +92,7 @@ class _Machine:
         self._streams: defaultdict[int, float] = defaultdict(float)
         self._events: dict[str, float] = {}
         self._host = 0.0
-        self.waited = 0.0
+        self.busy = 0.0
         self.tasks: list[Task] = []
 
     def now(self) -> float:
@@ -117,7 +116,7 @@ class _Machine:
 
     def _event(self, name: str, stream: int | None, arguments: str) -> None:
         event = arguments[: arguments.find(",")] if "," in arguments else arguments.rstrip("}")
-        self._host += _EVENT_SECONDS
+        self._work_on(_EVENT_SECONDS)
         if name == "aclrtRecordEvent" and stream is not None:
             self._events[event] = max(self._streams[stream], self._host)
         elif name == "aclrtStreamWaitEvent" and stream is not None:
@@ -126,16 +125,18 @@ class _Machine:
             self._wait(self._events.get(event, 0.0))
 
     def _wait(self, until: float) -> None:
-        if until > self._host:
-            self.waited += until - self._host
-            self._host = until
+        self._host = max(self._host, until)
+
+    def _work_on(self, seconds: float) -> None:
+        self._host += seconds
+        self.busy += seconds
 
     def _launch(self, name: str, stream: int, arguments: str, pace: float) -> None:
         key = (name, arguments)
         work = self._works.get(key)
         if work is None:
             work = self._works[key] = self._work(name, json.loads(arguments))
-        self._host += pace
+        self._work_on(pace)
         begin = max(self._streams[stream], self._host + _IN_FLIGHT)
         self._streams[stream] = begin + work.seconds
         self.tasks.append(Task(name, stream, begin, work, self._host, pace))
