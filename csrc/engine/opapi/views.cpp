@@ -15,11 +15,11 @@ std::string describe_view(const aclTensor& tensor) {
 }
 
 // So that the sum of a size and of paddings fits into int64_t.
-constexpr int64_t kMaxSize = int64_t{1} << 61;
+constexpr uint64_t kMaxSize = uint64_t{1} << 61;
 
 // What a walk over the dimensions tells of a tensor. Written as one loop, because it is part of every call.
 struct Layout {
-    bool has_negative_size = false, has_huge_size = false, is_countable = true, is_empty = false;
+    bool is_countable = true, is_empty = false;
     bool has_negative_step = false;  // a stride, or the offset
     bool is_view = false;            // no step is negative, and the end fits into int64_t
     int64_t end = 0;                 // one past the last element that the view reaches, counted from the storage's first
@@ -27,21 +27,21 @@ struct Layout {
 
 Layout layout_of(const aclTensor& tensor) {
     Layout layout;
-    int64_t count = 1, end = tensor.offset;
+    int64_t count = 1, end = tensor.offset, steps = tensor.offset;
+    uint64_t largest = 0;  // a negative size is larger than any other
     bool overflows = false, end_overflows = false;
     for (uint64_t d = 0; d < tensor.rank(); ++d) {
         const int64_t size = tensor.sizes[d], stride = tensor.strides[d];
         int64_t reach;
-        layout.has_negative_size |= size < 0;
-        layout.has_huge_size |= size > kMaxSize;
+        largest = std::max(largest, static_cast<uint64_t>(size));
         layout.is_empty |= size == 0;
-        layout.has_negative_step |= stride < 0;
-        overflows |= size != 0 && __builtin_mul_overflow(count, size, &count);
-        const int64_t last = std::max<int64_t>(size, 1) - 1;
+        steps |= stride;
+        overflows |= __builtin_mul_overflow(count, size, &count);
+        const int64_t last = size - (size > 0);
         end_overflows |= __builtin_mul_overflow(last, stride, &reach) || __builtin_add_overflow(end, reach, &end);
     }
-    layout.is_countable = !layout.has_negative_size && !layout.has_huge_size && (layout.is_empty || !overflows);
-    layout.has_negative_step |= tensor.offset < 0;
+    layout.is_countable = largest <= kMaxSize && (layout.is_empty || !overflows);
+    layout.has_negative_step = steps < 0;
     layout.is_view = !layout.has_negative_step && !end_overflows && !__builtin_add_overflow(end, 1, &layout.end);
     return layout;
 }
@@ -58,8 +58,10 @@ size_t bytes_of(const aclTensor& tensor, const Layout& layout) {
 void require_countable(const Named& named, const Layout& layout) {
     if (layout.is_countable) return;
     const std::string shape = "shape " + to_string(named.tensor->sizes);
-    if (layout.has_negative_size) refuse(named.name, "no negative dimension", shape);
-    if (layout.has_huge_size) refuse(named.name, "dimensions of at most 2^61", shape);
+    for (const int64_t size : named.tensor->sizes) {
+        if (size < 0) refuse(named.name, "no negative dimension", shape);
+        if (static_cast<uint64_t>(size) > kMaxSize) refuse(named.name, "dimensions of at most 2^61", shape);
+    }
     refuse(named.name, "fewer than 2^63 elements", shape);
 }
 
@@ -267,11 +269,16 @@ bool require_outputs_apart(const std::vector<WatchedHandle>& arguments) {
         if (handle.is_written() && !end->is_contiguous) require_elements_apart(end->named());
         ++end;
     }
-    std::sort(places, end, [](const Place& a, const Place& b) { return a.begin < b.begin; });
+    // To compare a few with each other costs less than to sort them.
+    const bool is_sorted = !many.empty();
+    if (is_sorted) std::sort(places, end, [](const Place& a, const Place& b) { return a.begin < b.begin; });
     bool has_input_as_output = false;
     for (const Place* one = places; one < end; ++one)
-        for (const Place* other = one + 1; other < end && other->begin < one->end; ++other)
-            if (one->is_written() || other->is_written()) has_input_as_output |= require_apart(*one, *other);
+        for (const Place* other = one + 1; other < end; ++other) {
+            if (is_sorted && other->begin >= one->end) break;
+            const bool meet = other->begin < one->end && one->begin < other->end;
+            if (meet && (one->is_written() || other->is_written())) has_input_as_output |= require_apart(*one, *other);
+        }
     return has_input_as_output;
 }
 

@@ -84,36 +84,65 @@ int category(aclDataType type) {
     return COMPLEX.has(type) ? 3 : kFloats.has(type) ? 2 : BOOL.has(type) ? 0 : 1;
 }
 
-// The data types by the record's statements (TensorTypes), and the dimensions, which are those of the first tensor.
-void require_dtypes_and_dims(const Adapter& adapter, const void* const* arguments) {
-    std::optional<uint64_t> rank;
+template <class Visit>
+void for_each_tensor(const Adapter& adapter, const void* const* arguments, const Visit& visit) {
+    for (size_t i = 0; i < adapter.count; ++i) {
+        const TensorsOf tensors(*adapter.kinds[i], arguments[i]);
+        for (size_t member = 0; member < tensors.size(); ++member) visit(i, member, tensors[member]);
+    }
+}
+
+// One that is listed, on this product, or that of another tensor.
+void refuse_unless_stated(const Adapter& adapter, const void* const* arguments, size_t i, size_t member) {
+    const TensorsOf tensors(*adapter.kinds[i], arguments[i]);
+    const Named tensor{adapter.entry.parameter(i), &tensors[member]};
+    const DTypes listed = DTypes::of_bits(adapter.entry.parameter_types(i));
+    const int8_t same_as = adapter.types[i].same_as;
+    if (same_as < 0) return require_dtype(tensor, listed);
+    const TensorsOf others(*adapter.kinds[same_as], arguments[same_as]);
+    if (others.size() > 0 && !listed.has(tensor.tensor->dtype))
+        require_same_dtype(tensor, {adapter.entry.parameter(same_as), &others[others.size() == tensors.size() ? member : 0]});
+}
+
+// Results are of a data type to which those of all operands convert.
+void refuse_unless_convertible(const Adapter& adapter, const void* const* arguments) {
     std::optional<aclDataType> operands;
-    const auto of = [&](size_t i) { return TensorsOf(*adapter.kinds[i], arguments[i]); };
-    for (size_t i = 0; i < adapter.count; ++i) {
-        if (!adapter.kinds[i]->is_tensors()) continue;
-        const TensorTypes types = adapter.types[i];
-        const TensorsOf tensors = of(i);
-        for (size_t m = 0; m < tensors.size(); ++m) {
-            const Named tensor{adapter.entry.parameter(i), &tensors[m]};
-            const DTypes listed = DTypes::of_bits(adapter.entry.parameter_types(i));
-            if (types.same_as < 0)
-                require_dtype(tensor, listed);
-            else if (const TensorsOf others = of(types.same_as); others.size() > 0 && !listed.has(tensors[m].dtype))
-                require_same_dtype(tensor, {adapter.entry.parameter(types.same_as), &others[others.size() == tensors.size() ? m : 0]});
-            if (types.is_operand && (!operands || category(*operands) < category(tensors[m].dtype))) operands = tensors[m].dtype;
-        }
-        if (!rank) rank = tensors.size() > 0 ? tensors[0].rank() : kMaxRank;
-    }
-    for (size_t i = 0; i < adapter.count; ++i) {
+    for_each_tensor(adapter, arguments, [&](size_t i, size_t, const aclTensor& tensor) {
+        if (adapter.types[i].is_operand && (!operands || category(*operands) < category(tensor.dtype))) operands = tensor.dtype;
+    });
+    for_each_tensor(adapter, arguments, [&](size_t i, size_t, const aclTensor& tensor) {
+        if (!adapter.types[i].is_result || !operands || category(tensor.dtype) >= category(*operands)) return;
         const char* const name = adapter.entry.parameter(i);
-        if (adapter.types[i].is_result && operands)
-            for (size_t m = 0; m < of(i).size(); ++m)
-                if (const aclDataType type = of(i)[m].dtype; category(type) < category(*operands))
-                    refuse(name, "a data type that " + to_string(*operands) + " converts to",
-                           c10::str(to_string(type), ": result type ", scalar_type(name, *operands),
-                                    " can't be cast to the desired output type ", scalar_type(name, type)));
-        if (const auto require_dims = adapter.kinds[i]->require_dims) require_dims(name, arguments[i], rank.value_or(kMaxRank));
-    }
+        refuse(name, "a data type that " + to_string(*operands) + " converts to",
+               c10::str(to_string(tensor.dtype), ": result type ", scalar_type(name, *operands),
+                        " can't be cast to the desired output type ", scalar_type(name, tensor.dtype)));
+    });
+}
+
+// Dimensions are those of the first tensor.
+void require_dims(const Adapter& adapter, const void* const* arguments) {
+    size_t first = 0;
+    while (first < adapter.count && !adapter.kinds[first]->is_tensors()) ++first;
+    uint64_t rank = kMaxRank;
+    if (first < adapter.count)
+        if (const TensorsOf tensors(*adapter.kinds[first], arguments[first]); tensors.size() > 0) rank = tensors[0].rank();
+    for (size_t i = 0; i < adapter.count; ++i)
+        if (const auto require = adapter.kinds[i]->require_dims) require(adapter.entry.parameter(i), arguments[i], rank);
+}
+
+// The data types by the record's statements (TensorTypes), and the dimensions. As each call does this, what is so nearly always is found
+// by sets alone: listed data types that all products have, and results of the operands' only one.
+void require_dtypes_and_dims(const Adapter& adapter, const void* const* arguments) {
+    DTypes converted = NO_DTYPE;
+    bool has_dims = false;
+    for (size_t i = 0; i < adapter.count; ++i) has_dims |= adapter.kinds[i]->require_dims != nullptr;
+    for_each_tensor(adapter, arguments, [&](size_t i, size_t member, const aclTensor& tensor) {
+        const DTypes listed = DTypes::of_bits(adapter.entry.parameter_types(i)).without(BF16 | OF_950);
+        if (!listed.has(tensor.dtype)) refuse_unless_stated(adapter, arguments, i, member);
+        if (adapter.types[i].is_operand || adapter.types[i].is_result) converted = converted | DTypes(tensor.dtype);
+    });
+    if ((converted.bits() & (converted.bits() - 1)) != 0) refuse_unless_convertible(adapter, arguments);
+    if (has_dims) require_dims(adapter, arguments);
 }
 
 // The first time in a thread, torch sets how many threads compute.
