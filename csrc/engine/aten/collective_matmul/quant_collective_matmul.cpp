@@ -2,7 +2,7 @@
 // the ranks add is float32.
 
 #include "engine/aten/collective_matmul/collective_matmul.h"
-#include "engine/aten/normalization/rms_norm.h"
+#include "engine/aten/numerics/rms_norm.h"
 #include "engine/aten/quantization/packed_integers.h"
 #include "vocabulary/collective_matmul/quant_collective_matmul_calls.h"
 

@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "engine/aten/kv_cache/cache_rows.h"
-#include "engine/aten/normalization/rms_norm.h"
 #include "engine/aten/numerics/results.h"
+#include "engine/aten/numerics/rms_norm.h"
 #include "engine/aten/quantization/packed_integers.h"
 #include "vocabulary/kv_cache/query_key_value_calls.h"
 

@@ -1,4 +1,4 @@
-// Shapes of products of matrices, from the sizes of factors that need not be plain tensors, and their groups.
+// Shapes of products of matrices, from the sizes of factors that need not be plain tensors.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "engine/aten/adapter/expected.h"
+#include "engine/aten/numerics/groups.h"
+#include "engine/aten/quantization/mx_quantization.h"
 #include "engine/aten/quantization/packed_integers.h"
 
 namespace torch_aclnn::host::aten {
@@ -29,32 +31,5 @@ void require_integers(const PackableTensor& x1, const PackableTensor& x2, bool t
 Expected multiplied_permuted(const at::Tensor& x1, at::IntArrayRef order1, const at::Tensor& x2, at::IntArrayRef order2,
                              at::IntArrayRef order, int64_t factor);
 at::Tensor permuted_product(const at::Tensor& left, const at::Tensor& right, int64_t factor);
-
-// Where the rows or the columns of each group are.
-struct Range {
-    int64_t first, size, weight;
-};
-// The groups that a list of ends (type 0), of sizes (1) or of pairs of a number and a size (2) describes.
-std::vector<Range> groups_of(at::IntArrayRef list, int64_t type, int64_t whole, int64_t weights);
-// The values of a list; none without one.
-std::vector<int64_t> numbers(const OptTensor& list);
-inline std::vector<int64_t> numbers(const OptNumbers& list) {
-    return list.value_or(std::vector<int64_t>());
-}
-
-// Floating point numbers of few bits; and the powers of two that are scales of theirs.
-PackableTensor read_few_bits(const char* name, const aclTensor* handle);
-void require_mx_scale(const char* name, const PackableTensor& scale);
-namespace kind {
-using FewBits = Kind<const aclTensor*, PackableTensor, const PackableTensor&, read_few_bits>;
-using FewBitsOut = Kind<aclTensor*, PackableTensor, const PackableTensor&, read_few_bits>;
-}  // namespace kind
-// The shape of the powers of two of blocks along an axis: a pair of them for two blocks, and 2.
-constexpr int64_t kMxBlock = 32;
-Expected mx_scales(at::IntArrayRef sizes, int64_t axis, int64_t block = kMxBlock);
-// Refuses other groups than those, which need not be told: a number of 16 bits for each of m, n and k.
-void require_mx_groups(int64_t groups);
-// The product of matrices whose blocks, of the rows of one and the columns of the other, have such scales.
-at::Tensor mx_product(const at::Tensor& left, const at::Tensor& right, const at::Tensor& scale1, const at::Tensor& scale2);
 
 }  // namespace torch_aclnn::host::aten

@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "engine/aten/adapter/adapter.h"
-#include "engine/aten/normalization/rms_norm.h"
 #include "engine/aten/numerics/results.h"
+#include "engine/aten/numerics/rms_norm.h"
 #include "engine/aten/pointwise/gated.h"
 #include "engine/aten/quantization/packed_integers.h"
 #include "vocabulary/normalization/transformer_calls.h"

@@ -1,9 +1,10 @@
 // Quantisation to floating point numbers of few bits, where blocks of values have a power of two as their scale (MX): the OCP's algorithm,
 // which divides by 2^(floor(log2(largest)) - emax). The scales of two blocks lie side by side, in a last dimension of 2.
 
+#include "engine/aten/quantization/mx_quantization.h"
 #include "engine/aten/adapter/adapter.h"
-#include "engine/aten/matmul/matmul.h"
-#include "engine/aten/normalization/rms_norm.h"
+#include "engine/aten/numerics/groups.h"
+#include "engine/aten/numerics/rms_norm.h"
 #include "engine/aten/pointwise/gated.h"
 #include "engine/aten/quantization/low_precision_floats.h"
 

@@ -1,6 +1,6 @@
 // Normalisation and gated units whose result is quantised at once.
 
-#include "engine/aten/normalization/rms_norm.h"
+#include "engine/aten/numerics/rms_norm.h"
 #include "engine/aten/pointwise/gated.h"
 #include "engine/aten/quantization/packed_integers.h"
 #include "vocabulary/quantization/quant_activation_calls.h"
