@@ -13,6 +13,14 @@
 
 namespace torch_aclnn::host::aten {
 
+// Where a sequence lies in a tensor: which of a batch, or which rows of all tokens.
+struct SequencePlace {
+    int64_t batch, first, length;
+};
+struct InferenceSequence {
+    SequencePlace query, key;
+};
+
 struct InferenceAttention {
     const call::FusedInferAttentionScore& a;
     const OptNumbers &query_lengths, &key_lengths;
@@ -30,7 +38,17 @@ struct InferenceAttention {
     std::string_view out_layout() const { return layout.substr(layout.rfind('_') + 1); }  // npos + 1 is 0
     bool is_packed() const { return query_layout().find('T') != std::string_view::npos; }
     int64_t heads_of_key() const { return key_heads == 0 ? heads : key_heads; }
+    int64_t batch_size() const;
+    int64_t positions(const at::Tensor& tensor) const;  // of one in the query's layout
+    bool is_single() const;                             // one position in each query
+    // Those of the queries. With one position in each query they mean nothing: programs pass the lengths of the keys there.
+    const OptNumbers& lengths_of_queries() const;
+    InferenceSequence sequence(int64_t i) const;
+    // {1 or the batch, 1, rows, columns}. With one position in each query, two dimensions are the batch and the keys.
+    at::Tensor mask_of_batch() const;
 };
+
+int64_t positions_of_block(const at::Tensor& cache);
 
 // 161002 where the arguments do not fit together.
 void require_inference_attention(const InferenceAttention& a);
