@@ -22,6 +22,7 @@ def main(header_folder: Path, generated: Path) -> None:
     written[generated / "forwarders.cpp"] = headers.forwarders(others)
     written |= _sources(generated / "vocabulary", known)
     written[generated / "vocabulary" / "parameters.h"] = sources.parameters(with_kernels)
+    written[generated / "vocabulary" / "facts.inc"] = sources.facts(known)
     for path, text in written.items():
         _write(path, text)
     for path in obsolete:

@@ -15,10 +15,13 @@ import yaml
 
 FOLDER = Path(__file__).parent
 # Keys of a file that are no section.
-_SHARED = {"kinds", "calls", "tensors"}
+_SHARED = {"kinds", "calls", "tensors", "callers", "facts"}
+# What `facts` may state; `drawing` follows from a seed.
+_FACTS = {"fills", "disjunction", "conjunction", "system_workspace", "unpublished"}
+_WORDS = "contiguous if strict|contiguous|not empty"
 _UNWANTED = "nothing is written to it unless another argument asks for it"
 # What a version has of its base.
-_INHERITED = ("types", "requires", "does", "sound", "unchecked", "only_on")
+_INHERITED = ("types", "requires", "starts_from", "does", "sound", "unchecked", "only_on")
 _KEYS = {
     "call",
     "base",
@@ -26,6 +29,7 @@ _KEYS = {
     "types",
     "page",
     "requires",
+    "starts_from",
     "does",
     "function",
     "max_workspace",
@@ -74,11 +78,20 @@ class Kind:
 
 @dataclass(frozen=True)
 class Parameter:
-    """A parameter of phase 1, with the shape that it must have: a C++ expression of the others' names, empty where it may have any."""
+    """A parameter of phase 1.
+
+    Attributes:
+        kind: what it is.
+        name: CANN's.
+        shape: what it must have: a C++ expression of the others' names, empty where it may have any.
+        word: what is excluded of most tensors' freedom: ``contiguous``, ``contiguous if strict`` or, of a list, ``not empty``.
+
+    """
 
     kind: Kind
     name: str
     shape: str = ""
+    word: str = ""
 
     @property
     def c_type(self) -> str:
@@ -121,6 +134,7 @@ class Record:
         types: the data types of each tensor of which nothing else is stated, in C++.
         pages: by parameter, the release of the documents that list the types, and in what the engine differs from it.
         requires: expressions that phase 1 evaluates behind the ranks and before the other shapes; ``a`` is the struct of all arguments.
+        starts_from: the parameter of which ``out`` is a copy when ``does`` begins; the two may be one.
         does: what phase 2 computes, in C++; empty where the source defines ``compute``.
         base: the version whose parameters this one refers to.
         function: the parameters of a function in one phase, in C.
@@ -128,6 +142,8 @@ class Record:
         sound: what differs, in a call that is taken, from the usual value of a kind and from the shapes that phase 1 asks for.
         unchecked: parameters of which any value or shape is taken, with the reason.
         only_on: the product that alone has it; empty for all.
+        callers: the clients that are known to call it; empty for none.
+        facts: what a dry run and the page of coverage have to know, such as ``fills``.
 
     """
 
@@ -138,6 +154,7 @@ class Record:
     types: str = ""
     pages: dict[str, str] = field(default_factory=dict)
     requires: str = ""
+    starts_from: str = ""
     does: str = ""
     base: str = ""
     function: str = ""
@@ -145,6 +162,8 @@ class Record:
     sound: str = ""
     unchecked: dict[str, str] = field(default_factory=dict)
     only_on: str = ""
+    callers: tuple[str, ...] = ("torch_npu",)
+    facts: frozenset[str] = frozenset()
 
     @property
     def struct(self) -> str:
@@ -196,7 +215,10 @@ def read(family: str) -> tuple[Record, ...]:
                     found[name] = _record(name, family, source, row, aliases, types, found)
                 except (RecordError, KeyError) as error:
                     raise RecordError(f"{family}.yaml: {name}: {error}") from error
-    return tuple(found.values())
+    callers, facts = _by_name(content, "callers"), _by_name(content, "facts")
+    if unknown := (callers.keys() | facts.keys()) - found.keys() or set().union(*facts.values()) - _FACTS:
+        raise RecordError(f"{family}.yaml: expected records and facts that there are, got {', '.join(sorted(unknown))}")
+    return tuple(_with_facts(record, callers.get(record.name), facts.get(record.name, set())) for record in found.values())
 
 
 def read_own() -> list[Record]:
@@ -209,6 +231,23 @@ def read_own() -> list[Record]:
 def read_all() -> list[Record]:
     """Return the records of all families."""
     return [record for family in families() for record in read(family)]
+
+
+def _by_name(content: dict[str, Any], key: str) -> dict[str, set[str]]:
+    # By entry point, the words under which it stands, or its section.
+    found: dict[str, set[str]] = {}
+    for word, names in (content.get(key) or {}).items():
+        for name in names.split():
+            for one in content.get(name, [name]):
+                found.setdefault(one, set()).add(word)
+    return found
+
+
+def _with_facts(record: Record, callers: set[str] | None, facts: set[str]) -> Record:
+    if any(parameter.name in ("seed", "seedTensor") for parameter in record.parameters):
+        facts = facts | {"drawing"}
+    known = record.callers if callers is None else tuple(sorted(callers - {"nobody known"}))
+    return replace(record, callers=known, facts=frozenset(facts))
 
 
 def _usual(statements: dict[str, Any]) -> dict[str, str]:
@@ -290,7 +329,9 @@ def _parameters(text: str, aliases: dict[str, str], base: Record | None) -> Iter
             yield _parameter(declaration, shape, aliases)
 
 
-_DECLARATION = re.compile(r"(?P<kind>\w+(?:<[^>]*>)?) (?P<name>\w+)(?: of (?P<types>.+?))?(?: in (?P<values>\S+))?")
+_DECLARATION = re.compile(
+    r"(?P<kind>\w+(?:<[^>]*>)?) (?P<name>\w+)(?: of (?P<types>.+?))?(?: in (?P<values>\S+))?" rf"(?: (?P<word>{_WORDS}))?"
+)
 
 
 def _parameter(declaration: str, shape: str, aliases: dict[str, str]) -> Parameter:
@@ -305,7 +346,7 @@ def _parameter(declaration: str, shape: str, aliases: dict[str, str]) -> Paramet
         kind = Kind(named[1], named[2] or "", named[3] or "")
     if re.sub(r"<.*", "", kind.name) not in _c_types():
         raise RecordError(f"expected a kind of kinds.yaml, got {kind.name}")
-    return Parameter(kind, match["name"], shape)
+    return Parameter(kind, match["name"], shape, match["word"] or "")
 
 
 def split(text: str) -> list[str]:

@@ -36,7 +36,7 @@ static void {name}Check({declared}) {{
 {arguments}{checks}}}
 static void {name}Body({declared}) {{
     using namespace ::torch_aclnn::host::aten;
-{arguments}#line {line} "{file}"
+{arguments}{copied}#line {line} "{file}"
     {does};
 }}
 static constexpr torchAclnnParameter {name}Parameters[] = {{
@@ -55,7 +55,7 @@ static constexpr ::torch_aclnn::host::aten::TensorTypes {name}Types[] = {{
 using {name}Arguments = ::torch_aclnn::host::aten::Arguments<{kinds}>;
 static constexpr ::torch_aclnn::host::aten::Adapter {name}Adapter{{
     {name}Entry, {name}Kinds, {name}Types, {name}Arguments::offsets.data(), std::size({name}Kinds), {name}Arguments::pass<{name}Check>,
-    {name}Arguments::pass<{name}Body>, {name}Arguments::type_signature, {starts_from_input}}};
+    {name}Arguments::pass<{name}Body>, {name}Arguments::type_signature, {starts_from}}};
 extern "C" TORCH_ACLNN_HOST_API aclnnStatus {name}GetWorkspaceSize({handles}, uint64_t* workspaceSize, aclOpExecutor** executor) {{
     const void* const arguments[] = {{{addresses}}};
     return ::torch_aclnn::host::aten::prepare({name}Adapter, arguments, workspaceSize, executor);
@@ -70,6 +70,16 @@ _MAX_WORKSPACE = """\
 extern "C" TORCH_ACLNN_HOST_API decltype({name}GetWorkspaceSize) {name}GetMaxWorkspaceSize
     __attribute__((alias("{name}GetWorkspaceSize")));
 """
+# What the words behind a parameter's name have phase 1 check.
+_WORDS = {
+    "contiguous": '    require_contiguous("{0}", {0});\n',
+    "contiguous if strict": '    require_contiguous("{0}", {0}, true);\n',
+    "not empty": '    require_not_empty("{0}", {0});\n',
+}
+_FACTS = """\
+// By entry point, what the records say of it beside its parameters, where it is not the usual.
+{rows}
+"""
 _KIND = "::torch_aclnn::host::aten::kind::"
 _TYPE = re.compile(r"\b(?=[A-Z])")
 _HAS_ALL = re.compile(r"\ba\b(?!\s*\()")
@@ -79,6 +89,18 @@ def parameters(records: Iterable[Record]) -> str:
     """Return the header with the parameters of the entry points that have kernels of their own, for the rows of csrc/engine/opapi."""
     lists = ((record.name, ", ".join(f"({p.kind.name}, {p.name})" for p in record.parameters)) for record in records)
     return _PARAMETERS + "".join(f"#define TORCH_ACLNN_PARAMETERS_{name} {parameters}\n" for name, parameters in lists)
+
+
+def facts(records: Iterable[Record]) -> str:
+    """Return the rows of the table in csrc/engine/opapi/facts.cpp."""
+    natures = ("drawing", "disjunction", "conjunction")
+    rows = []
+    for record in records:
+        nature = next((nature for nature in natures if nature in record.facts), "other")
+        flags = [str(fact in record.facts).lower() for fact in ("fills", "system_workspace")]
+        if nature != "other" or "true" in flags:
+            rows.append(f'{{"{record.name}", {{Task::Nature::{nature}, {", ".join(flags)}}}}},')
+    return _FACTS.format(rows="\n".join(rows))
 
 
 def cpp_kind(kind: Kind) -> str:
@@ -157,7 +179,8 @@ def _row(record: Record, all_of_struct: dict[str, list[Record]], file: str, line
         arguments = f"    [[maybe_unused]] const call::{record.struct} a{{{values}}};\n"
     requires = record.requires or ("check(a)" if with_struct else "")
     statements = [(p.shape, _statement(p)) for p in record.parameters if p.shape]
-    checks = [check for shape, check in statements if _is_rank(shape)]
+    checks = [_WORDS[p.word].format(p.name) for p in record.parameters if p.word]
+    checks += [check for shape, check in statements if _is_rank(shape)]
     checks += [f"    {check.strip()};\n" for check in requires.split(";") if check.strip()]
     checks += [check for shape, check in statements if not _is_rank(shape)]
     kinds = [cpp_kind(parameter.kind) for parameter in record.parameters]
@@ -173,7 +196,8 @@ def _row(record: Record, all_of_struct: dict[str, list[Record]], file: str, line
         line=line,
         file=file,
         does=record.does or "compute(a)",
-        starts_from_input=str("start_from(" in record.does).lower(),
+        copied=f"    start_from({record.starts_from}, out);\n" if record.starts_from else "",
+        starts_from=names.index(record.starts_from) if record.starts_from else -1,
         described="\n".join(
             f'    {{"{_escaped(p.kind)}", "{p.name}", {kind}::nullable, {_listed(record.types_of(p).listed) if p.is_tensor else 0}}},'
             for kind, p in zip(kinds, record.parameters, strict=True)

@@ -3,6 +3,7 @@
 import csv
 import ctypes
 import re
+import sys
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
@@ -15,6 +16,10 @@ if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.append(str(ROOT / "csrc" / "vocabulary"))
+
+import records  # noqa: E402  # of csrc/vocabulary
+
 ABSENT = ROOT / "docs" / "absent_operations.tsv"
 VOCABULARY = ROOT / "docs" / "vocabulary.tsv"
 OP_PLUGIN = ROOT / "tests" / "op_plugin"
@@ -100,12 +105,24 @@ def absent_operations() -> list[dict[str, str]]:
 
 
 def vocabulary() -> list[dict[str, str]]:
-    """Return the names that are published or that torch_npu looks up, and which of the two they are: both, if the table has no row."""
+    """Return the names that are published or that torch_npu looks up, and which of the two they are: as their record or the table says."""
     rows = {row["entry point"]: row for row in rows_of(VOCABULARY)}
-    for entry_point in entry_points():
-        if not entry_point.refused and entry_point.name.startswith("aclnn"):
-            rows.setdefault(entry_point.name, {"entry point": entry_point.name, "torch_npu": "yes", "published": "yes"})
+    for record in (one for one in (*records.read_all(), *records.read_own()) if one.name.startswith("aclnn")):
+        is_looked_up = "torch_npu" in record.callers and not record.function
+        words = ["yes" if known else "no" for known in (is_looked_up, "unpublished" not in record.facts)]
+        rows.setdefault(record.name, {"entry point": record.name, "torch_npu": words[0], "published": words[1]})
     return [rows[name] for name in sorted(rows)]
+
+
+def callers() -> list[str]:
+    """Return the entry points that each client calls, but torch_npu, and those that nobody is known to call."""
+    found: dict[str, list[str]] = {}
+    for record in records.read_all():
+        for caller in record.callers or ("nobody known",):
+            found.setdefault(caller, []).append(record.name.removeprefix("aclnn"))
+    return table(
+        "called by | entry points", ((caller, ", ".join(names)) for caller, names in sorted(found.items()) if caller != "torch_npu")
+    )
 
 
 def table(titles: str, rows: Iterable[Iterable[object]]) -> list[str]:
@@ -158,6 +175,7 @@ def lists_of_vocabulary(known: Iterable[EntryPoint]) -> dict[str, list[str]]:
         "counts": table(" | names | computed | refused | missing", counts),
         "refused entry points": table("entry points | the engine has no", refusals),
         "functions of one phase": [in_a_row(whole)],
+        "callers": callers(),
         "missing entry points": [in_a_row(name for name in names if name not in computed and name not in refused)],
     }
 

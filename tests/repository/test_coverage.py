@@ -63,6 +63,13 @@ def test_the_vocabulary_tells_which_names_torch_npu_looks_up():
         assert {name for name, row in rows.items() if row["torch_npu"] == "yes"} == looked_up
 
 
+def test_what_a_file_says_of_several_records_is_of_known_words_and_records(tmp_path, monkeypatch):
+    (tmp_path / "family.yaml").write_text("facts: {fills: section, odd: aclnnFoo}\nsection: {aclnnFoo: {call: Int number}}")
+    monkeypatch.setattr(GENERATOR.records, "FOLDER", tmp_path)
+    with pytest.raises(GENERATOR.records.RecordError, match="got odd"):
+        GENERATOR.records.read.__wrapped__("family")
+
+
 def test_no_exported_entry_point_is_missing_from_the_list():
     exported = set()
     for name in ("libopapi.so", "libaclnn_math.so"):

@@ -8,6 +8,7 @@
 
 #include "aclnn/aclnn_base.h"
 #include "engine/opapi/checks.h"
+#include "engine/opapi/facts.h"
 #include "engine/opapi/format.h"
 #include "engine/opapi/parameter_use.h"
 #include "engine/runtime/config/config.h"
@@ -236,19 +237,13 @@ std::vector<MemoryAccess> aclOpExecutor::accesses() const {
 }
 
 aclOpExecutor::Nature aclOpExecutor::nature() const {
-    const auto has = [this](const char* parameter) { return *counted->parameter_kind(parameter) != 0; };
-    if (has("seed") || has("seedTensor")) return Nature::drawing;
+    const Nature nature = facts_of(name()).nature;
     const auto is_dense_bool = [](const WatchedHandle& handle) {
         const aclTensor* const tensor = handle.tensor();
         return tensor != nullptr && tensor->dtype == ACL_BOOL && view_bytes(*tensor) == checked_element_count(tensor->sizes);
     };
-    const auto is_one_of = [&](std::string_view logical, std::string_view bitwise) {
-        const std::string_view own = name();
-        return own.find(logical) != std::string_view::npos || own.find(bitwise) != std::string_view::npos;
-    };
-    if (!std::all_of(watched.begin(), watched.end(), is_dense_bool)) return Nature::other;
-    if (is_one_of("LogicalOr", "BitwiseOrTensor")) return Nature::disjunction;
-    return is_one_of("LogicalAnd", "BitwiseAndTensor") ? Nature::conjunction : Nature::other;
+    const bool is_of_any_type = nature == Nature::other || nature == Nature::drawing;
+    return is_of_any_type || std::all_of(watched.begin(), watched.end(), is_dense_bool) ? nature : Nature::other;
 }
 
 // The program may give a repeatable one other addresses, and destroy it, while the graph lives.

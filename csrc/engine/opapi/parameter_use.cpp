@@ -4,6 +4,7 @@
 #include <array>
 #include <string_view>
 
+#include "engine/opapi/facts.h"
 #include "engine/runtime/config/config.h"
 
 namespace torch_aclnn::host {
@@ -21,31 +22,12 @@ constexpr std::array kOutputs = {"Out"sv,        "OptOut"sv,       "Packed"sv,  
 // Some calls write them and others only read: a training's statistics and noise. The check of streams would report those too.
 constexpr std::array kMayBeUpdated = {"runningMean"sv, "runningVar"sv, "noise"sv};
 
-// Works in place on memory of which it reads nothing.
-bool fills(std::string_view entry_point) {
-    constexpr std::array kFills = {"aclnnInplaceCopy"sv,
-                                   "aclnnInplaceZero"sv,
-                                   "aclnnInplaceOne"sv,
-                                   "aclnnInplaceFillScalar"sv,
-                                   "aclnnInplaceFillTensor"sv,
-                                   "aclnnInplaceNormal"sv,
-                                   "aclnnInplaceUniform"sv,
-                                   "aclnnInplaceRandom"sv,
-                                   "aclnnInplaceBernoulli"sv,
-                                   "aclnnInplaceNormalTensor"sv,
-                                   "aclnnInplaceUniformTensor"sv,
-                                   "aclnnInplaceRandomTensor"sv,
-                                   "aclnnInplaceBernoulliTensor"sv,
-                                   "aclnnForeachZeroInplace"sv};
-    return is_one_of(kFills, entry_point);
-}
-
 }  // namespace
 
 ParameterUse use_of(const EntryPoint& entry_point, const char* parameter, bool is_written) {
     const std::string_view kind = entry_point.parameter_kind(parameter), name = parameter;
     if (config().dry_run && is_one_of(kMayBeUpdated, name)) return {true, true};
-    return {is_written, is_written && !is_one_of(kOutputs, kind) && !fills(entry_point.name())};
+    return {is_written, is_written && !is_one_of(kOutputs, kind) && !facts_of(entry_point.name()).fills};
 }
 
 }  // namespace torch_aclnn::host

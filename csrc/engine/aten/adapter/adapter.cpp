@@ -256,7 +256,7 @@ class InputsApart {
         visit(adapter, values, false, [&](at::Tensor& tensor, size_t i) {
             const auto found = outputs.find(tensor.const_data_ptr());
             if (found == outputs.end() || (is_of_elements && found->second == i)) return;
-            if (tensor.numel() == 0 || (adapter.starts_from_input && &tensor == values.at(0))) return;
+            if (tensor.numel() == 0 || (adapter.starts_from >= 0 && &tensor == values.at(adapter.starts_from))) return;
             given_.emplace_back(&tensor, tensor);
             tensor = tensor.clone();
         });

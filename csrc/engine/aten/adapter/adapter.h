@@ -116,7 +116,7 @@ struct Adapter {
     void (*check)(const Adapter& adapter, char* values);
     void (*body)(const Adapter& adapter, char* values);
     uint64_t (*type_signature)(char* values);  // trial.h
-    bool starts_from_input;                    // the first argument, which may be the output then
+    int starts_from;                           // the argument of which the body's output is a copy; it may be the output; or -1
 };
 
 // Each value may be of any type.

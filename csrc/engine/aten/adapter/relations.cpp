@@ -71,9 +71,11 @@ void require_one_or(int64_t directions, std::initializer_list<NamedCount> lists)
             refuse(list.name, "1 value or " + std::to_string(directions), std::to_string(list.count));
 }
 
-void require_no_gaps_if_strict(const char* name, const at::Tensor& tensor) {
-    if (config().strict && !tensor.is_contiguous())
-        refuse(name, "elements without gaps, as TORCH_ACLNN_HOST_MODE=strict asks", c10::str("strides ", tensor.strides()));
+void require_contiguous(const char* name, at::TensorList tensors, bool only_if_strict) {
+    for (const at::Tensor& tensor : tensors)
+        if (!tensor.is_contiguous() && (config().strict || !only_if_strict))
+            refuse(name, c10::str("elements without gaps", only_if_strict ? ", as TORCH_ACLNN_HOST_MODE=strict asks" : ""),
+                   c10::str("strides ", tensor.strides()));
 }
 
 void require_as_many(std::initializer_list<NamedCount> lists, const NamedCount& reference) {

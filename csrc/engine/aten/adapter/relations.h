@@ -87,8 +87,13 @@ void require_rising(const char* name, at::IntArrayRef numbers, int64_t most);
 // Refuses an odd size of a dimension that is cut in halves.
 void require_even(const NamedShape& tensor, int64_t dim);
 
-// TORCH_ACLNN_HOST_MODE=strict: refuses strides where a page excludes them. Not each page that does is right.
-void require_no_gaps_if_strict(const char* name, const at::Tensor& tensor);
+// Refuses strides where a page excludes them; where hardware takes them nevertheless, with TORCH_ACLNN_HOST_MODE=strict only.
+void require_contiguous(const char* name, at::TensorList tensors, bool only_if_strict = false);
+
+template <class List>
+void require_not_empty(const char* name, const List& list) {
+    if (list.empty()) refuse(name, "at least one tensor", "none");
+}
 
 // A list under its documented name, or a number.
 struct NamedCount {

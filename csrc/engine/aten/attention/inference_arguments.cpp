@@ -190,9 +190,6 @@ Expected inferred_lse(const InferenceAttention& a) {
 }
 
 void require_inference_attention(const InferenceAttention& a) {
-    require_no_gaps_if_strict("query", a.query);
-    for (const at::Tensor& key : a.keys) require_no_gaps_if_strict("key", key);
-    for (const at::Tensor& value : a.values) require_no_gaps_if_strict("value", value);
     require_rank("query", a.query, a.query_layout());
     if (a.keys.empty()) refuse("key", "at least one tensor", "none");
     if (a.keys.size() != a.values.size()) refuse("value", c10::str(a.keys.size(), " tensors, as key has"), std::to_string(a.values.size()));

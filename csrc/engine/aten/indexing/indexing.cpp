@@ -180,8 +180,8 @@ bool is_half(const at::Tensor& tensor) {
 }
 
 // Most callers send a copy of self as the output already.
-at::Tensor& start_from(const at::Tensor& self, at::Tensor& out) {
-    return out.data_ptr() == self.data_ptr() && out.strides() == self.strides() ? out : out.copy_(self);
+void start_from(const at::Tensor& self, at::Tensor& out) {
+    if (out.data_ptr() != self.data_ptr() || out.strides() != self.strides()) out.copy_(self);
 }
 
 }  // namespace

@@ -13,7 +13,6 @@ namespace {
 
 // Each tensor is cut into as many pieces along the dimension, the last ones filled up with zeros, and the flat pieces lie side by side.
 Expected side_by_side(at::TensorList tensors, int64_t dim, int64_t chunks) {
-    if (tensors.empty()) refuse("tensors", "at least one tensor", "none");
     for (const at::Tensor& tensor : tensors)
         if (tensor.dim() <= dim || tensor.numel() == 0)
             refuse("tensors", c10::str("elements and a dimension ", dim), shape_text(tensor.sizes()));

@@ -36,7 +36,6 @@ std::optional<at::ScalarType> promoted(at::TensorList tensors) {
 
 // One dimension is the sum of the tensors'. ATen leaves out tensors of shape {0}, whatever the others' rank is.
 Expected joined(at::TensorList tensors, int64_t dim) {
-    if (tensors.empty()) refuse("tensors", "at least one tensor", "none");
     const auto is_left_out = [](const at::Tensor& tensor) { return tensor.dim() == 1 && tensor.size(0) == 0; };
     const auto* const first = std::find_if_not(tensors.begin(), tensors.end(), is_left_out);
     if (first == tensors.end()) return shaped_like(tensors[0]);
@@ -59,7 +58,6 @@ Expected joined(at::TensorList tensors, int64_t dim) {
 
 // A new dimension has the tensors' number.
 Expected stacked(at::TensorList tensors, int64_t dim) {
-    if (tensors.empty()) refuse("tensors", "at least one tensor", "none");
     const at::Tensor& first = tensors[0];
     require_dim("dim", dim, first.dim() + 1);
     for (const at::Tensor& tensor : tensors)

@@ -32,8 +32,6 @@ int64_t weight_count(const Packables& weight) {
 
 void require_lists(const Grouped& a, int64_t type, size_t outputs) {
     const Packables &x = a.x, &weight = a.weight;
-    if (x.empty()) refuse("x", "at least one tensor", "none");
-    if (weight.empty()) refuse("weight", "at least one tensor", "none");
     const bool one = a.splitItem >= 2, may_be_batches = !one && type == kNoGroups;
     for (const PackableTensor& tensor : x)
         if (tensor.sizes().size() < 2 || (tensor.sizes().size() != 2 && !may_be_batches))

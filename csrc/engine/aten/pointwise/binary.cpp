@@ -15,22 +15,8 @@ std::optional<std::string_view> read_rounding(const char* name, int mode) {
     return mode == 0 ? std::nullopt : std::optional<std::string_view>(mode == 1 ? "trunc" : "floor");
 }
 
-// A data type that the type which the operands have together can be cast to: no integer takes a floating point number.
-void require_castable(const char* name, const at::Tensor& out, at::ScalarType result) {
-    if (!c10::canCast(result, out.scalar_type()))
-        refuse(name, c10::str("a data type for results of type ", result),
-               c10::str(out.scalar_type(), ": result type ", result, " can't be cast to the desired output type ", out.scalar_type()));
-}
-
-// The data type of a quotient must be castable to `out`'s too: a floating point type unless it is rounded, then that of the operands.
-void require_quotient(const char* name, const at::Tensor& out, at::ScalarType operands, bool rounded) {
-    const bool whole = c10::isIntegralType(operands, true);
-    require_castable(name, out, whole && !rounded ? at::kFloat : operands);
-}
-
 // Of one data type, by broadcasting.
 Expected summed(at::TensorList tensors) {
-    if (tensors.empty()) refuse("tensors", "at least one tensor", "none");
     Expected expected = like(tensors[0]);
     NamedShape whole("tensors", tensors[0]);
     for (const at::Tensor& tensor : tensors) {
@@ -59,11 +45,13 @@ using namespace torch_aclnn::host::aten;
 static bool drops_fractions(const at::Tensor& self, const at::Scalar& other) {
     return at::isIntegralType(self.scalar_type(), false) && !other.isComplex() && !torch_aclnn::host::config().strict;
 }
-static void multiply_in_place(at::Tensor& self, const at::Tensor& factor) {
-    at::isIntegralType(self.scalar_type(), false) ? self.copy_(at::mul(self, factor)) : at::mul_out(self, self, factor);
+static void multiply_in_place(at::Tensor& self, const at::Scalar& other) {
+    const at::Tensor factor = wrapped(other);
+    drops_fractions(self, other) ? self.copy_(at::mul(self, factor)) : at::mul_out(self, self, factor);
 }
-static void divide_in_place(at::Tensor& self, const at::Tensor& divisor) {
-    at::isIntegralType(self.scalar_type(), false) ? self.copy_(at::div(self, divisor, "trunc")) : at::div_out(self, self, divisor);
+static void divide_in_place(at::Tensor& self, const at::Scalar& other) {
+    const at::Tensor divisor = wrapped(other);
+    drops_fractions(self, other) ? self.copy_(at::div(self, divisor, "trunc")) : at::div_out(self, self, divisor);
 }
 
 static void compute(const call::Sum& a) {

@@ -49,8 +49,8 @@ void require_mask(const at::Tensor& mask, at::IntArrayRef output_sizes, at::IntA
     const size_t rank = output_sizes.size();
     const bool of_planes = rank >= 3 && mask.sizes().size() == rank && mask.sizes().slice(0, rank - 2) == output_sizes.slice(0, rank - 2);
     const int64_t bytes = of_planes ? bytes_of_plane(mask) : -1;
-    if (!mask.is_contiguous() || mask.element_size() != 1 || bytes % 2 != 0 || bytes < 2 * output_sizes[rank - 2] * output_sizes[rank - 1])
-        refuse("indices", c10::str("a contiguous mask of bytes for the output ", output_sizes), shape_text(mask.sizes()));
+    if (mask.element_size() != 1 || bytes % 2 != 0 || bytes < 2 * output_sizes[rank - 2] * output_sizes[rank - 1])
+        refuse("indices", c10::str("a mask of bytes for the output ", output_sizes), shape_text(mask.sizes()));
 }
 
 MaxPoolMask::Direction::Direction(int64_t size, int64_t outputs, int64_t kernel, int64_t stride, int64_t padding, int64_t dilation)
