@@ -278,7 +278,7 @@ def _record(
         parameters=parameters,
         types=types or record.types,
         only_on=str(record.only_on),
-        pages=({first: page} if page else {}) | row.get("page", {}),
+        pages=({first: page} if page else base.pages if base and not types else {}) | row.get("page", {}),
         base=(base.base or base.name) if base else "",
     )
 
@@ -306,7 +306,7 @@ def _in_place(name: str, base: Record, row: dict[str, Any]) -> Record:
         name=name,
         parameters=tuple(parameters),
         types=types or base.types,
-        pages={"selfRef": page} if page else {},
+        pages={"selfRef": page if types else base.pages.get("self", "")},
         requires=row.get("requires", renamed(base.requires)),
         does=row.get("does", renamed(base.does)),
         sound=row.get("sound", renamed(base.sound)),

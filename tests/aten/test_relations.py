@@ -105,6 +105,7 @@ ROWS = [
             ("routingMap BOOL:3,2; probs 3,2", "routingMap", r"shape \[2, any\]"),
             ("sortedIndices outIndex permuteTokenId INT32:5; permuteProbs 5", "sortedIndices", "a multiple of 2 values"),
             ("permutedTokens 5,3; paddedMode=true", "sortedIndices", "5 elements"),
+            ("restoreShape=3,3; paddedMode=true", "restoreShape", r"the shape of the tokens, \[2, 3\]"),
             ("permutedTokens 5,3; sortedIndices INT32:5; paddedMode=true", "sortedIndices", "a multiple of 2 values"),
         )
     ),

@@ -25,6 +25,8 @@ EVERYWHERE = {
     "innerPrecise": "the engine computes in float32 in each case",
     "divisorOverride": "any number but 0 divides, and 0 means none",
     "prefix": "only sparse modes that the engine refuses read it",
+    "restoreShape": "only padded mode reads it",
+    **dict.fromkeys(("antiquantMode", "keyAntiquantMode", "valueAntiquantMode"), "only scales that the engine refuses make it matter"),
     "tuningConfig": "how many rows are expected is a hint for speed",
     "qStartIdx": "only shifts of positions that the engine refuses read it",
     "kvStartIdx": "only shifts of positions that the engine refuses read it",

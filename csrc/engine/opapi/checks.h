@@ -49,8 +49,8 @@ void require_sound(std::initializer_list<Named> tensors);
 void require_no_overlap(const Named& output, std::initializer_list<Named> inputs);
 
 // 161002 if elements of a tensor that is written share memory with each other or with another tensor, unless that is an input and the same
-// view: the result would depend on the order in which elements are computed. Returns whether there is such an input.
-TORCH_ACLNN_HOST_API bool require_outputs_apart(const std::vector<WatchedHandle>& arguments);
+// view, or the tensor is filled: else the result would depend on the order of the elements. Returns whether there is such an input.
+TORCH_ACLNN_HOST_API bool require_outputs_apart(const std::vector<WatchedHandle>& arguments, bool is_filled = false);
 
 // TORCH_ACLNN_HOST_MODE=strict: 161002 where a tensor is empty, of which the documents say nothing or that it is not supported.
 void require_not_empty_if_strict(std::initializer_list<Named> tensors);

@@ -257,7 +257,7 @@ void require_no_overlap(const Named& output, std::initializer_list<Named> inputs
         if (input.tensor != nullptr && !input.tensor->empty()) require_apart(output, input);
 }
 
-bool require_outputs_apart(const std::vector<WatchedHandle>& arguments) {
+bool require_outputs_apart(const std::vector<WatchedHandle>& arguments, bool is_filled) {
     constexpr size_t kFew = 16;
     Place few[kFew];
     std::vector<Place> many(arguments.size() > kFew ? arguments.size() : 0);
@@ -266,7 +266,7 @@ bool require_outputs_apart(const std::vector<WatchedHandle>& arguments) {
     for (const WatchedHandle& handle : arguments) {
         *end = {&handle, handle.tensor(), nullptr, nullptr, false};
         if (end->tensor == nullptr || !find_place(*end->tensor, *end)) continue;
-        if (handle.is_written() && !end->is_contiguous) require_elements_apart(end->named());
+        if (handle.is_written() && !end->is_contiguous && !is_filled) require_elements_apart(end->named());
         ++end;
     }
     // To compare a few with each other costs less than to sort them.

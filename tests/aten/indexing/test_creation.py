@@ -40,6 +40,7 @@ CASES = [
     *rows("zero_", lambda x: x.zero_(), randn(2, 3), layouts=LAYOUTS),
     *rows("fill_", lambda x: x.fill_(1.1), randn(2, 3), dtypes=FLOATS, layouts=LAYOUTS),
     *rows("fill_-tensor-dtype", lambda x, v: x.fill_(v), randn(2, 3), randn(dtype=torch.int64), layouts=LAYOUTS),
+    *rows("fill_-overlap", lambda x: x.as_strided((2, 5, 4), (2, 3, 7)).fill_(1.5), randn(40)),
     *rows("fill_diagonal_", lambda x: x.fill_diagonal_(7), randn(4, 3), layouts=LAYOUTS),
     *rows("fill_diagonal_-wrap", lambda x: x.fill_diagonal_(7, wrap=True), randn(7, 3)),
     *rows("one_hot", lambda x: torch.nn.functional.one_hot(x, 5), integers(2, 3, high=5)),

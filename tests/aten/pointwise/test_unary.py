@@ -131,3 +131,5 @@ def test_types_of_the_list_alone():
         expected = torch.nan_to_num(numbers, 2.0)
         assert torch.nan_to_num(numbers.to(DEVICE), 2.0).cpu().equal(expected)
         assert numbers.to(DEVICE).nan_to_num_(2.0).cpu().equal(expected)
+        assert torch.where(numbers.to(DEVICE) != 0.25, 2.0, numbers.to(DEVICE)).cpu().equal(torch.where(numbers != 0.25, 2.0, numbers))
+    assert (x > 0).to(DEVICE).abs().cpu().equal(x > 0)

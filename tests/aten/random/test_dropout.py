@@ -58,7 +58,7 @@ def test_dropout_with_a_mask(p):
         assert torch.equal(generated, mask)
 
 
-@pytest.mark.parametrize("dtype", [*FLOATS], ids=str)
+@pytest.mark.parametrize("dtype", [*FLOATS, torch.float64], ids=str)
 @pytest.mark.parametrize("p", [0.1, 0.5])
 def test_dropout(p, dtype):
     x = torch.randn(100, 41, dtype=dtype).abs() + 1
@@ -67,7 +67,7 @@ def test_dropout(p, dtype):
     y.sum().backward()
     kept = y.detach().cpu() != 0
     assert abs(kept.double().mean() - (1 - p)) < 0.03
-    torch.testing.assert_close(y.detach().cpu()[kept], (x.float() / (1 - p)).to(dtype)[kept])
+    torch.testing.assert_close(y.detach().cpu()[kept], (x.double() / (1 - p)).to(dtype)[kept])
     assert torch.equal(leaf.grad.cpu() != 0, kept)
 
 

@@ -346,7 +346,7 @@ aclnnStatus prepare(const Adapter& adapter, const void* const* arguments, uint64
             },
             refuse_all);
         auto made = executor_of(adapter, arguments, values);
-        values->has_input_as_output = require_outputs_apart(made->watched);
+        values->has_input_as_output = require_outputs_apart(made->watched, adapter.is_filled);
         require_computable(adapter, arguments, *made, values->all());
         if (is_kept_for_later_calls()) made->recipe = recipe_of(adapter, arguments, values->has_input_as_output);
         return made;

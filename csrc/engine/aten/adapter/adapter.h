@@ -117,6 +117,7 @@ struct Adapter {
     void (*body)(const Adapter& adapter, char* values);
     uint64_t (*type_signature)(char* values);  // trial.h
     int starts_from;                           // the argument of which the body's output is a copy; it may be the output; or -1
+    bool is_filled;                            // each element gets the same value, so elements of the output may share memory
 };
 
 // Each value may be of any type.

@@ -11,8 +11,8 @@
 
 namespace torch_aclnn::host::aten {
 
-inline void require_restored(const OptNumbers& shape, const at::Tensor& restored) {
-    if (shape && shape->size() > 1 && at::IntArrayRef(*shape) != restored.sizes())
+inline void require_restored(bool padded, const OptNumbers& shape, const at::Tensor& restored) {
+    if (padded && shape && shape->size() > 1 && at::IntArrayRef(*shape) != restored.sizes())
         refuse("restoreShape", c10::str("the shape of the tokens, ", restored.sizes()), c10::str(at::IntArrayRef(*shape)));
 }
 
