@@ -127,6 +127,8 @@ ROWS = [
     ("aclnnInplaceFillScalar", "selfRef INT32:2; value=nan", "value", "a real number that fits"),
     ("aclnnInplaceFillDiagonal", "selfRef 2,2,3", "selfRef", "of the same size"),
     ("aclnnMultilabelMarginLoss", "self isTarget 2,0; target INT64:2,0", "self", "at least 1 in dimension -1"),
+    ("aclnnMhcSinkhorn", "x y 2,9,9", "x", "matrices of at most 8 x 8"),
+    ("aclnnFlatQuant", "x FLOAT16:2,0,2; kroneckerP1 FLOAT16:0,0; out INT8:2,0,2", "x", "at least 1 in dimension 1"),
     ("aclnnAscendAntiQuant", "offset 3", "offset", "broadcasts"),
     ("aclnnRmsNormQuant", "gamma scale FLOAT16:2; offset FLOAT16:3", "offset", "broadcasts"),
     ("aclnnRmsNormQuant", "gamma scale FLOAT16:2; beta FLOAT16:2,2", "beta", "broadcasts"),

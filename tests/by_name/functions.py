@@ -9,6 +9,7 @@ import math
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -87,6 +88,18 @@ def encoded(x: Tensor, y: Tensor) -> Tensor:
 def plain_code(x: Tensor, y: Tensor) -> Tensor:
     (centre, size), (other, other_size) = (((b[:, 2:] + b[:, :2]) / 2, b[:, 2:] - b[:, :2] + 1) for b in (boxes(x), boxes(y)))
     return (torch.cat([(other - centre) / size, (other_size / size).log()], 1) - torch.tensor(MEANS)) / torch.tensor(DEVIATIONS)
+
+
+def overlap(kind: str, a: Tensor, b: Tensor) -> Tensor:
+    """Return the overlap of each box of {4, N} with the other of its column, each with its centre and size."""
+    (low, high), (other_low, other_high) = ((t[:2] - t[2:] / 2, t[:2] + t[2:] / 2) for t in (a, b))
+    shared = (torch.min(high, other_high) - torch.max(low, other_low)).clamp(0).prod(0)
+    outer, union = torch.max(high, other_high) - torch.min(low, other_low), a[2:].prod(0) + b[2:].prod(0) - shared
+    if kind == "giou":
+        return (shared / union - 1 + union / outer.prod(0))[:, None]
+    distance = shared / union - ((a[:2] - b[:2]) ** 2).sum(0) / (outer**2).sum(0)
+    v = 4 / math.pi**2 * ((b[2] / b[3]).atan() - (a[2] / a[3]).atan()) ** 2
+    return (distance - (v * v / (1 - shared / union + v) if kind == "ciou" else 0))[None]
 
 
 def adam(step: Callable[..., Any]) -> Callable[..., Any]:
@@ -196,6 +209,9 @@ CASES: dict[str, Case] = {
         expected=lambda x, w, b: F.layer_norm(x, (8,), w, b, 1e-3),
     ),
     "ViewCopy": plain(lambda x: torch.zeros(2, 3, 6, 16, device=x.device, dtype=x.dtype)[..., ::2].copy_(x)),
+    "GIoU GIoUGrad": Case(lambda x, y: torch_npu.npu_giou(x, y, True), ((4, 6), (4, 6)), partial(overlap, "giou")),
+    "DIoU DIoUGrad": Case(lambda x, y: torch_npu.npu_diou(x, y, True), ((4, 6), (4, 6)), partial(overlap, "diou")),
+    "CIoU": plain(lambda x, y: torch_npu.npu_ciou(x, y, True, False), (4, 6), (4, 6), expected=partial(overlap, "ciou")),
     "BroadcastTo": plain(lambda x: torch_npu.npu_broadcast(x[:, :1], (2, 7, 6, 8)), expected=lambda x: x[:, :1].expand(2, 7, 6, 8)),
     "StridedSlice": plain(
         lambda x: torch_npu.npu_indexing(x, [0, 0, 1, 0], [2, 3, 6, 8], [1, 2, 2, 3]), expected=lambda x: x[:, ::2, 1::2, ::3]

@@ -48,3 +48,13 @@ def test_a_product_with_infinities_has_no_register():
     print(acl.rt.reset_overflow_status(torch.npu.current_stream().npu_stream), acl.get_recent_err_msg())
     """
     assert "207000 aclrtResetOverflowStatus: product: expected one without infinities (310P)" in output_of(code)
+
+
+def test_such_a_product_tells_of_no_overflow():
+    code = """
+    import torch, torch_aclnn, torch_npu
+    x = torch.full((8,), 6e4).half().npu()
+    x * x
+    print(torch_npu.npu_get_float_status(x).tolist(), torch_npu.npu_clear_float_status(x).shape)
+    """
+    assert output_of(code) == "[0, 0, 0, 0, 0, 0, 0, 0] torch.Size([8])"

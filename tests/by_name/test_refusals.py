@@ -13,6 +13,8 @@ INVALID_PARAM = 100000
 
 FUNCTIONS = ("aclopCompileAndExecute", "aclopCompileAndExecuteV2")
 X = torch.ones(2, 3)
+WHOLE = torch.ones(3, dtype=torch.int32)
+QUOTIENTS = ("FloorDiv", "FloorMod", "Mod")
 VOLUME = {"ksize": [1, 1, 2, 2, 2], "strides": [1, 1, 2, 2, 2], "padding": "CALCULATED", "pads": [0, 0, 0, 0, 0, 1]}
 
 
@@ -114,6 +116,7 @@ def test_an_allocation_that_is_shorter_than_its_buffer_says(acl):
         ("activation: expected tanh, got relu", "DynamicGRUV2", [X[None]] * 7, [X], {"activation": "relu"}),
         ("a matrix, got shape [3]", "MatMul", [X[0], X], [X], {}),
         ("use_peephole: expected a bool, got an integer", "DynamicGRUV2", [X[None]] * 7, [X], {"use_peephole": 1}),
+        *(("input 1: expected values other than 0, got 0 at position [0]", name, [WHOLE, WHOLE * 0], [WHOLE], {}) for name in QUOTIENTS),
         ("attribute reduction: expected none, mean or sum, got max", "NLLLoss", [X, X, X], [X, X], {"reduction": "max"}),
         ("attribute mode: expected constant, edge or reflect, got wrap", "PadV3", [X, numbers(0, 0, 0, 0)], [X], {"mode": "wrap"}),
         ("attribute mode: expected REFLECT, got SYMMETRIC", "MirrorPad", [X, numbers(0, 0, 0, 0)], [X], {"mode": "SYMMETRIC"}),

@@ -62,6 +62,7 @@ CASES = [
     *loss("bce_logits", F.binary_cross_entropy_with_logits, X, constant(P)),
     *loss("bce_logits-weight", logits_with_weights, X, constant(P), constant(uniform(5)), constant(uniform(5))),
     *loss("multilabel_margin", F.multilabel_margin_loss, X, values([[3, 0, -1, 1, 2]] * 4), dtypes=(torch.float32,)),
+    *rows("multilabel_margin-one", F.multilabel_margin_loss, randn(), values(0), dtypes=(torch.float32,), close=True),
     *loss("ctc", ctc, randn(9, 2, 6), integers(2, 3, low=1, high=6), dtypes=(torch.float32,)),
     *loss("ctc-joined", ctc, randn(9, 2, 6), integers(5, low=1, high=6), dtypes=(torch.float32,)),
 ]

@@ -232,7 +232,8 @@ void require_computable(const Adapter& adapter, const void* const* arguments, co
 void explain(const Adapter& adapter, Values& values, const Error& error) {
     const std::string_view text = error.what();
     const bool is_zero = text == "ZeroDivisionError",
-               is_position = text.find("out of range") != text.npos || text.find("out of bounds") != text.npos;
+               is_position = text.find("out of range") != text.npos || text.find("bounds") != text.npos;
+    std::string whole;  // the parameters that may be positions
     for (size_t i = 0; i < adapter.count && (is_zero || is_position); ++i) {
         const char* const parameter = adapter.entry.parameter(i);
         const std::string_view name = parameter;
@@ -242,7 +243,13 @@ void explain(const Adapter& adapter, Values& values, const Error& error) {
         }
         if (is_position && (name == "index" || name == "indices" || name == "target"))
             refuse(ACL_ERROR_RT_AICORE_EXCEPTION, parameter, "positions that there are", std::string(text));
+        bool is_whole = false;
+        if (is_position && adapter.kinds[i]->is_tensors() && !adapter.kinds[i]->is_written)
+            (void)adapter.kinds[i]->visit_tensors(values.at(i),
+                                                  [&](at::Tensor& tensor) { is_whole |= at::isIntegralType(tensor.scalar_type(), false); });
+        if (is_whole) whole += (whole.empty() ? "" : ", ") + std::string(name);
     }
+    if (!whole.empty()) refuse(ACL_ERROR_RT_AICORE_EXCEPTION, whole, "positions that there are", std::string(text));
 }
 
 // A body may read an input after it has written an output in its place. Operators on elements read what they write themselves, and of lists

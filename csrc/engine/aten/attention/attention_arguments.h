@@ -29,6 +29,7 @@ inline void require_attention(std::string_view layout, int64_t heads, const Name
             refuse("key", c10::str(query.sizes[d], " in dimension ", d, ", as query has"), shape_text(key.sizes));
         if ((layout[d] == 'B' || layout[d] == 'S' || layout[d] == 'T') && value.sizes[d] != key.sizes[d])
             refuse("value", c10::str(key.sizes[d], " in dimension ", d, ", as key has"), shape_text(value.sizes));
+        if (layout[d] == 'S') require_size(key, static_cast<int64_t>(d), 1);
     }
 }
 

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "engine/aten/by_name/call.h"
+#include "engine/aten/numerics/indices.h"
 
 using namespace torch_aclnn::host;
 using namespace torch_aclnn::host::aten;
@@ -97,8 +98,6 @@ BINARY_OPERATOR(BitwiseAnd, at::bitwise_and)
 BINARY_OPERATOR(BitwiseOr, at::bitwise_or)
 BINARY_OPERATOR(BitwiseXor, at::bitwise_xor)
 BINARY_OPERATOR(Equal, at::eq)
-BINARY_OPERATOR(FloorDiv, at::floor_divide)
-BINARY_OPERATOR(FloorMod, at::remainder)
 BINARY_OPERATOR(Greater, at::gt)
 BINARY_OPERATOR(GreaterEqual, at::ge)
 BINARY_OPERATOR(LeftShift, at::bitwise_left_shift)
@@ -108,11 +107,21 @@ BINARY_OPERATOR(LogicalAnd, at::logical_and)
 BINARY_OPERATOR(LogicalOr, at::logical_or)
 BINARY_OPERATOR(Maximum, at::maximum)
 BINARY_OPERATOR(Minimum, at::minimum)
-BINARY_OPERATOR(Mod, at::fmod)
 BINARY_OPERATOR(Mul, at::mul)
 BINARY_OPERATOR(NotEqual, at::ne)
 BINARY_OPERATOR(Pow, at::pow)
 BINARY_OPERATOR(RealDiv, at::div)
+
+// A quotient of integers, of which ATen says of a divisor of 0 neither which it is nor where.
+static at::Tensor divisor_of(Call& call) {
+    const at::Tensor divisor = call.computing(1);
+    if (!divisor.is_floating_point() && !call.input(0).is_floating_point()) require_nonzero("input 1", divisor);
+    return divisor;
+}
+
+RESULT_OPERATOR(FloorDiv, at::floor_divide(call.computing(0), divisor_of(call)))
+RESULT_OPERATOR(FloorMod, at::remainder(call.computing(0), divisor_of(call)))
+RESULT_OPERATOR(Mod, at::fmod(call.computing(0), divisor_of(call)))
 BINARY_OPERATOR(RightShift, at::bitwise_right_shift)
 BINARY_OPERATOR(Sub, at::sub)
 BINARY_OPERATOR(Xlogy, at::xlogy)

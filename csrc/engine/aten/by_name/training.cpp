@@ -91,6 +91,9 @@ OPERATOR(NPUClearFloatStatus) {
     set_overflow_register(false);
     call.write(0, at::zeros({8}));
 }
+// Those of A2 and later products.
+RESULT_OPERATOR(NPUGetFloatStatusV2, overflow_status())
+RUN_OPERATOR(NPUClearFloatStatusV2, set_overflow_register(false))
 
 // Dropout's masks, which have a bit for each element (dropout_mask.h), and what they leave of a tensor.
 

@@ -73,7 +73,11 @@ int64_t steps_of(const at::Tensor& sum, int64_t tokens) {
 int64_t summed_dim(int64_t k) {
     return k % 2 == 0 ? -1 : -2;
 }
-// As torch_npu allocates them.
+// For each row torch_npu allocates eight numbers.
+void require_room(const char* name, const at::Tensor& matrices) {
+    require_size({name, matrices}, -1, 1);
+    if (matrices.size(-1) > 8) refuse(name, "matrices of at most 8 x 8", shape_text(matrices.sizes()));
+}
 Elements kept_norms(const at::Tensor& x, int64_t iterations) {
     return elements(2 * iterations * x.numel() / std::max<int64_t>(x.size(-1), 1) * 8);
 }

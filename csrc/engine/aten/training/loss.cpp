@@ -29,7 +29,7 @@ BroadcastsTo losses(const at::Tensor& self, const at::Tensor& target) {
 
 // The scores of each class of one element or of several; the elements' classes; and the classes' weights.
 Expected elements_of(const at::Tensor& self) {
-    return self.sizes().slice(0, self.dim() - 1);
+    return self.sizes().slice(0, std::max<int64_t>(self.dim() - 1, 0));
 }
 int64_t classes_of(const at::Tensor& self) {
     return self.size(self.dim() == 1 ? 0 : 1);

@@ -96,8 +96,8 @@ void each_neighbour(const at::Tensor& y, const at::Tensor& x, int64_t height, in
         }
 }
 
-// A location for each image, query, head, level and sample: (x, y) from 0 to 1, as mmcv documents the operator. The published page has
-// "y, x".
+// A location for each image, query, head, level and sample: (x, y) from 0 to 1, as mmcv documents its own, which it passes unchanged. The
+// published page has "y, x".
 Expected located(const at::Tensor& value, const at::Tensor& location) {
     if (location.dim() != 6) refuse("location", "6 dimensions", shape_text(location.sizes()));
     return shape({value.size(0), location.size(1), value.size(2), location.size(3), location.size(4), 2});
