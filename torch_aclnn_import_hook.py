@@ -70,8 +70,13 @@ def install() -> None:
 
 
 def _host_hook() -> "Any":
-    from torch_aclnn_command import bare_package
+    from importlib.util import module_from_spec, spec_from_file_location
 
-    with bare_package():
+    # That beside this file, for the working directory may have another of the name.
+    spec = spec_from_file_location("torch_aclnn_command", __file__.removesuffix("import_hook.py") + "command.py")
+    assert spec is not None and spec.loader is not None
+    command = module_from_spec(spec)
+    spec.loader.exec_module(command)
+    with command.bare_package():
         from torch_aclnn.loading import import_hook
     return import_hook

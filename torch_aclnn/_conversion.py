@@ -34,8 +34,8 @@ def convert(module: _Module, batch_norm: bool = False) -> _Module:
     They are turned in place: parameters, buffers, hooks and their handles, training mode, device and the names in ``state_dict`` stay, and
     an optimizer or another reference to a module stays valid. Subclasses, whose forward may differ, are left alone. A converted model
     can be compiled, exported, traced and fused (:func:`torch.ao.quantization.fuse_modules`), but not scripted (:func:`torch.jit.script`),
-    and what looks for torch's own classes, such as ``torch.fx.experimental.optimization.fuse``, leaves ours as they are. :func:`revert`
-    turns it back.
+    and what looks for torch's own classes, such as ``torch.fx.experimental.optimization.fuse`` and ``prepare_fx`` of
+    ``torch.ao.quantization``, leaves ours as they are. :func:`revert` turns it back.
 
     The logger ``torch_aclnn`` tells what was turned and what was left alone and why, at the level ``INFO``; or as a warning, if the model
     has nothing of ours then.

@@ -79,6 +79,10 @@ def test_ffn():
 def test_iou():
     raise RuntimeError("operator Iou has no entry point in the torch_aclnn host engine and cannot be compiled for it")
 test_again = test_ffn
+def test_type():
+    raise RuntimeError("aclnnLogit: self: expected a data type of FLOAT on Ascend910B3, got DOUBLE (not implemented for DT_DOUBLE)")
+def test_shape():
+    raise RuntimeError("aclnnFlip: dims: expected dimensions of self, got [3]")
 """
 
 
@@ -86,6 +90,8 @@ test_again = test_ffn
 def test_the_operators_that_tests_failed_for_are_listed_at_the_end(tmp_path, options):
     printed = run_suite(tmp_path, FAILS, launcher=(*PYTEST, *options))
     assert "torch_aclnn: the host engine does not have aclnnFFNV2 (2 failed), operator Iou (1 failed)" in printed
+    assert "torch_aclnn: refused: aclnnFlip dims [3] (1 failed)" in printed
+    assert "torch_aclnn: refused: aclnnLogit self DOUBLE (1 failed)" in printed and "TORCH_ACLNN_HOST_MODE=float64 takes" in printed
     blocking = "with ASCEND_LAUNCH_BLOCKING=1 at the call"
     assert blocking in printed and blocking not in run_suite(tmp_path, FAILS, ASCEND_LAUNCH_BLOCKING="1")
 

@@ -21,6 +21,12 @@ def test_a_program_without_torch_finds_it():
     assert output_of(code, TORCH_ACLNN_HOST_DEVICES="3", TORCH_ACLNN_HOST_SOC="Ascend910B3") == "3 0 Ascend910B3 True True set()"
 
 
+def test_a_file_of_the_working_directory_is_not_run(tmp_path):
+    (tmp_path / "torch_aclnn_command.py").write_text("raise SystemExit('the wrong one')")
+    code = f"import sys; sys.path.insert(0, {str(tmp_path)!r}); import acl; print(acl.rt.get_device_count())"
+    assert output_of(code, TORCH_ACLNN_HOST_DEVICES="2") == "(2, 0)"
+
+
 @pytest.mark.parametrize(
     "path",
     [pytest.param('eval "$(torch-aclnn env)"', id="env"), pytest.param(f". '{python_packages().parents[1]}/set_env.sh'", id="set_env.sh")],

@@ -1,4 +1,4 @@
-"""The pytest plugin: name the engine in the header, and say at the end why torch_npu could not be imported and what the engine lacks."""
+"""The pytest plugin: name the engine in the header, and say at the end why torch_npu could not be imported and what the engine refused."""
 
 import os
 import re
@@ -14,6 +14,9 @@ from torch_aclnn.loading.loader import loaded_library
 _ENTRY_POINT = re.compile(r"\b(aclnn\w+) or \1GetWorkspaceSize not in libopapi\.so")
 _OPERATOR = re.compile(r"\b(operator \w+) has no entry point in the torch_aclnn host engine")
 
+# A refusal: the function, the parameter and what that was given.
+_REFUSAL = re.compile(r"\b((?:acl|Hccl)\w+): (\w+): expected .*?, got ([^(:\n]{1,40})")
+
 
 def pytest_report_header() -> str:
     """Return the line of pytest's header that names the engine which answers on the ``npu`` device, or would."""
@@ -28,9 +31,9 @@ def pytest_exception_interact(call: Any, report: Any) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
-    """Write at the end why torch_npu could not be imported, and which operators the tests failed for that the engine does not have."""
+    """Write at the end why torch_npu could not be imported, which operators the engine does not have, and which calls it refused."""
     failures = [report.longreprtext for kind in ("failed", "error") for report in terminalreporter.stats.get(kind, ())]
-    for line in [*dict.fromkeys(import_hook.problems), *_missing(failures)]:
+    for line in [*dict.fromkeys(import_hook.problems), *_missing(failures), *_refused(failures)]:
         terminalreporter.write_line(f"torch_aclnn: {line}")
 
 
@@ -43,6 +46,15 @@ def _missing(failures: Iterable[str]) -> Iterator[str]:
     if os.environ.get("ASCEND_LAUNCH_BLOCKING") != "1" and any(name.startswith("operator ") for name in found):
         yield "an operator by name fails at the next synchronisation, perhaps in another test; with ASCEND_LAUNCH_BLOCKING=1 at the call"
     yield "`torch-aclnn coverage -m pytest` lists all that the tests use and miss"
+
+
+def _refused(failures: Iterable[str]) -> Iterator[str]:
+    """Yield lines about the calls whose refusals the texts of failures have."""
+    found = Counter(refusal for text in failures for refusal in {" ".join(groups).strip() for groups in _REFUSAL.findall(text)})
+    for refusal, tests in sorted(found.items()):
+        yield f"refused: {refusal} ({tests} failed)"
+    if any(refusal.endswith(" DOUBLE") for refusal in found):
+        yield "TORCH_ACLNN_HOST_MODE=float64 takes DOUBLE, for gradcheck, where NPUs refuse it"
 
 
 def _engine() -> str:
