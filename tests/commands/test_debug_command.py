@@ -42,8 +42,8 @@ def client(tmp_path_factory):
     return c_program(SOURCE, tmp_path_factory.mktemp("client") / "client", ["-g"])
 
 
-def debugged(*program: str) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run([*COMMAND, *program], capture_output=True, text=True, timeout=300, env=environment_with())
+def debugged(*program: str, **settings: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run([*COMMAND, *program], capture_output=True, text=True, timeout=300, env=environment_with(**settings))
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)
@@ -70,23 +70,37 @@ def test_a_client_without_mistakes_ends_with_its_own_code(client):
     assert done.returncode == 0 and "torch-aclnn debug: nothing found with TORCH_ACLNN_HOST_MODE=" in done.stderr, done.stderr
 
 
-@pytest.mark.parametrize("mistake", ["leak", "access"])
-def test_a_stack_begins_with_the_program_and_has_the_command_that_names_its_lines(client, mistake):
+needs_addr2line = pytest.mark.skipif(shutil.which("addr2line") is None, reason="no addr2line")
+
+
+@needs_addr2line
+@pytest.mark.parametrize(
+    ("mistake", "lines"),
+    [
+        ("leak", [("memory_of", "aclrtMalloc"), ("main", "memory_of(kBytes)")]),
+        ("access", [("memory_of", "aclrtMalloc"), ("main", "memory_of(kBytes)"), ("main", "(volatile int*)")]),
+        ("streams", [("main", "aclnnAbsGetWorkspaceSize"), ("main", "aclrtMemsetAsync")]),
+    ],
+)
+def test_a_stack_has_the_lines_of_the_program_and_nothing_of_libraries(client, mistake, lines):
     printed = debugged(str(client), mistake).stderr
-    assert not re.search(r"^\S*libascendcl\.so", printed, re.MULTILINE)
-    commands = re.findall("torch_aclnn: the lines: (.*)", printed)
-    if shutil.which("addr2line") is None:
-        pytest.skip("no addr2line")
-    named = [subprocess.run(command.split(), capture_output=True, text=True, check=True).stdout.splitlines()[:2] for command in commands]
-    lines = SOURCE.read_text().splitlines()
-    allocation = named[0]
-    assert "memory_of at" in allocation[0] and "main at" in allocation[1] and "memory_of(kBytes)" in lines[line_of(allocation[1])]
-    if mistake == "access":
-        assert "(volatile int*)" in lines[line_of(named[1][0])]
+    assert not re.search(r"^\S*(libascendcl|libc)\.so", printed, re.MULTILINE) and "_start" not in printed, printed
+    source = SOURCE.read_text().splitlines()
+    named = [(name, source[int(line) - 1]) for name, line in re.findall(r"^(\w+) at \S*mistakes\.c:(\d+)", printed, re.MULTILINE)]
+    assert len(named) == len(lines), printed
+    assert all(name == function and words in line for (name, line), (function, words) in zip(named, lines, strict=True)), named
 
 
-def line_of(named: str) -> int:
-    return int(re.search(r"mistakes\.c:(\d+)", named)[1]) - 1
+def test_a_machine_without_addr2line_has_the_command(client):
+    printed = debugged(str(client), "leak", PATH="/nowhere").stderr
+    assert re.search(rf"torch_aclnn: the lines: addr2line -Cfpe {re.escape(str(client))}( 0x\w+){{2}}\n", printed), printed
+
+
+def test_leaks_after_an_error_are_one_line(client):
+    printed = debugged(str(client), "workspace, leak").stderr
+    assert "2 found: call that returned an error (1), leak (1); " in printed
+    assert re.search("after the error, not given back before aclFinalize: 64 bytes of .*, and 2 more of the kind, 192 bytes", printed)
+    assert printed.count("called from") == 1
 
 
 TRAINS = """

@@ -46,6 +46,7 @@ def test_what_comes_after_an_unfinished_operation_waits_for_it(results: dict) ->
     ("dead comm", 1, "HcclBarrier: comm: expected a live communicator, got 0x1234"),
     ("stream", 15, "HcclBarrier: stream: expected null or a live stream, got 0x1234 (107017)"),
     ("null buffer", 2, "HcclAllReduce: sendBuf: expected a value, got null"),
+    ("unaligned", 1, "HcclAllReduce: sendBuf: expected an address that is a multiple of 4, the size of float32, got 0x"),
     ("type", 1, "HcclAllReduce: dataType: expected a value of HcclDataType, got 99"),
     ("op", 1, "HcclAllReduce: op: expected a value of HcclReduceOp, got 9"),
     ("float8", 5, "HcclAllReduce: dataType: expected a type that can be reduced, got float8_e4m3fn"),

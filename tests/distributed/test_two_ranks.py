@@ -1,4 +1,4 @@
-"""What two processes on `npu` do first: a wrapped network with synchronised batch norm, and a sharded one."""
+"""What two processes on `npu` do first: a wrapped network with synchronised batch norm, a sharded one, and a graph with collectives."""
 
 import pytest
 
@@ -10,3 +10,7 @@ USES = ("support.sync_batch_norm_use:gradients_accumulate_under_no_sync", "suppo
 @pytest.mark.parametrize("function", USES, ids=["DistributedDataParallel", "fully_shard"])
 def test_a_network_trains_like_in_one_process(function):
     values_of(call_in_ranks(function, 2, "npu", backend="hccl"))
+
+
+def test_captured_collectives_are_done_with_each_replay():
+    assert values_of(call_in_ranks("support.captured_collectives:replayed", 2, backend="hccl")) == [[[6.0, 14.0], [12.0, 28.0]]] * 2

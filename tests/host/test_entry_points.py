@@ -20,7 +20,8 @@ class Parameter(ctypes.Structure):
 
 
 OLD_FIELDS = (("size", c_size_t), ("name", c_char_p), ("family", c_char_p), ("refused", c_int))
-FIELDS = (*OLD_FIELDS, ("data_types", c_uint64), ("calls", c_uint64), ("parameters", POINTER(Parameter)), ("parameter_count", c_size_t))
+OF_PARAMETERS = (("parameters", POINTER(Parameter)), ("parameter_count", c_size_t), ("parameter_size", c_size_t))
+FIELDS = (*OLD_FIELDS, ("data_types", c_uint64), ("calls", c_uint64), *OF_PARAMETERS)
 
 
 class Record(ctypes.Structure):
@@ -66,7 +67,7 @@ def test_a_record_tells_what_the_library_declares(ascendcl, passing):
     record = records(ascendcl)["aclnnPassing"]
     assert (record.size, record.family, record.refused, record.data_types) == (ctypes.sizeof(Record), b"tests", 0, 5)
     parameters = [(p.kind, p.name, p.nullable) for p in record.parameters[: record.parameter_count]]
-    assert parameters == [(b"In", b"self", 0), (b"OptOut", b"out", 1)]
+    assert parameters == [(b"In", b"self", 0), (b"OptOut", b"out", 1)] and record.parameter_size == ctypes.sizeof(Parameter)
 
 
 def test_an_entry_point_goes_with_its_library(ascendcl, passing):

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from torch_aclnn.command.info.variables import VARIABLES
+from torch_aclnn.command.info.variables import OF_COMMANDS, VARIABLES
 from torch_aclnn.loading.modes import WORDS
 from torch_aclnn.loading.paths import libdir
 
@@ -123,3 +123,9 @@ def test_an_unknown_mode_is_refused_with_those_that_exist(answers):
 @pytest.mark.parametrize("value", UNDERSTOOD)
 def test_modes_have_commas_between_them_and_spaces_where_they_like(answers, value):
     assert answers[MODE, value] == [0, "", 0]
+
+
+def test_a_variable_that_nothing_reads_is_told_at_the_first_use(run_engine):
+    known = dict.fromkeys((*VARIABLES, *OF_COMMANDS), "")
+    printed = run_engine("acl.aclInit(None)", TORCH_ACLNN_HOST_MEMROY="1G", **known).stderr
+    assert re.findall("nothing reads the variable (.*), which is set", printed) == ["TORCH_ACLNN_HOST_MEMROY"], printed

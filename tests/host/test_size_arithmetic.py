@@ -1,6 +1,7 @@
 """Sizes that arithmetic on 64 bits cannot hold, or no machine has, through the C interface: each is refused with a code and a message."""
 
 import ctypes
+import mmap
 from ctypes import byref, c_int, c_int64, c_size_t, c_uint64, c_void_p
 
 import pytest
@@ -66,6 +67,17 @@ def test_copies_and_fills_beyond_the_memory_are_refused(ascendcl, stream, device
         ascendcl.aclrtMemsetAsync(device, limit, 0, count, c_void_p(stream)),
     )
     assert calls == (INVALID,) * 5
+
+
+def test_memory_with_a_hole_is_refused(ascendcl):
+    libc, page = ctypes.CDLL(None), mmap.PAGESIZE
+    libc.mmap.restype = c_void_p
+    area = libc.mmap(None, c_size_t(3 * page), mmap.PROT_READ | mmap.PROT_WRITE, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, -1, c_int64(0))
+    assert libc.munmap(c_void_p(area + page), c_size_t(page)) == 0
+    size = c_size_t(3 * page)
+    assert ascendcl.aclrtMemset(c_void_p(area), size, 0, size) == INVALID and "where the process has no such memory" in ascendcl.message()
+    for first in (area, area + 2 * page):
+        assert libc.munmap(c_void_p(first), c_size_t(page)) == 0
 
 
 @pytest.mark.parametrize("size", [2**20 + 1, 2**33, 2**60, 2**61, 2**63, SIZE_MAX])

@@ -5,6 +5,7 @@ import re
 
 import pytest
 
+from support.marks import needs_stack_of_python
 from support.subprocesses import host_mode, output_of, run_python
 
 START = """
@@ -57,6 +58,14 @@ def reports_of(program: str) -> list[str]:
 def test_unordered_use_is_told_with_both_operators_and_what_is_missing(program, first, second, missing):
     (report,) = reports_of(program)[:1]
     assert re.search(rf"{first} on stream \d+, and then .*{second}.* on stream \d+; .*{missing}", report), report
+
+
+@needs_stack_of_python
+def test_unordered_use_is_told_with_the_lines_of_both():
+    printed = run_python(START + EVENT_IS_MISSING + "\ntorch.npu.synchronize()", **host_mode("check_streams")).stderr
+    assert re.findall(r'torch_aclnn: the (\w+) was called from\nStack .*\n  File "<string>", line (\d+)', printed) == [
+        ("first", "6"), ("second", "9")
+    ], printed  # fmt: skip
 
 
 MORE_ORDERED = (SYNCHRONISED, POLLED, BOTH_READ, ALL_REDUCE + "work.wait(); y.add_(1)")

@@ -8,7 +8,7 @@ from torch_aclnn.loading.paths import libdir
 NOT_SUPPORTED = [
     "aclmdlInitDump", "aclmdlSetDump", "aclmdlFinalizeDump", "aclGenGraphAndDumpForOp", "aclprofStart",
     "aclprofStop", "aclprofFinalize", "aclrtBinaryLoadFromData", "aclrtBinaryGetFunction", "aclrtGetFunctionAddr",
-    "aclrtGetDeviceUtilizationRate", "aclrtDeviceTaskAbort", "aclrtGetErrorVerbose", "aclrtCmoAsync", "aclmdlRIAbort",
+    "aclrtGetDeviceUtilizationRate", "aclrtDeviceTaskAbort", "aclrtCmoAsync", "aclmdlRIAbort",
 ]  # fmt: skip
 
 # torch_npu looks these up and takes another way if they are not there.
@@ -35,6 +35,12 @@ def test_refusal_has_code_and_name_whatever_is_passed(ascendcl, name):
 @pytest.mark.parametrize("name", ["rtKernelLaunch", "rtDevBinaryRegister", "rtFunctionRegister", "rtGetC2cCtrlAddr"])
 def test_inner_runtime_refuses_with_its_own_code(ascendcl, name):
     ascendcl.refuses(207000, "the torch_aclnn host engine has no", name)
+
+
+def test_an_error_that_is_not_explained_keeps_its_message(ascendcl):
+    assert ascendcl.aclrtMalloc(None, 1, 0) != 0
+    assert ascendcl.aclrtGetErrorVerbose(0, None) == 200001
+    assert ascendcl.message().startswith("aclrtMalloc: ")
 
 
 def test_refusal_of_a_pointer_is_null(ascendcl):

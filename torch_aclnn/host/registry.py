@@ -20,6 +20,7 @@ _Record = records.kind(
     calls=c_uint64,
     parameters=POINTER(_Parameter),
     parameter_count=c_size_t,
+    parameter_size=c_size_t,
 )
 
 
@@ -137,7 +138,8 @@ def _records() -> list[Any]:
 
 
 def _described(record: Any) -> EntryPoint:
-    parameters = [record.parameters[i] for i in range(record.parameter_count)]
+    first = ctypes.cast(record.parameters, ctypes.c_void_p).value or 0
+    parameters = [_Parameter.from_address(first + i * record.parameter_size) for i in range(record.parameter_count)]
     return EntryPoint(
         record.name.decode(),
         record.family.decode(),

@@ -3,6 +3,7 @@
 #include <cstdio>
 
 #include "engine/hccl/counts.h"
+#include "engine/hccl/data_types.h"
 #include "engine/runtime/fault/injection.h"
 #include "engine/runtime/memory/memory_use.h"
 #include "engine/runtime/stream/computing_thread.h"
@@ -26,6 +27,14 @@ void require_not_freed(const std::vector<Buffer>& buffers) {
     }
 }
 
+void require_aligned(const Operation& operation) {
+    const auto size = static_cast<uintptr_t>(bytes_of(operation.record.type));
+    for (const Buffer& buffer : operation.buffers)
+        if (buffer.bytes > 0 && reinterpret_cast<uintptr_t>(buffer.address) % size != 0)
+            refuse(HCCL_E_PARA, buffer.parameter,
+                   text("an address that is a multiple of ", size, ", the size of ", name_of(operation.record.type)), text(buffer.address));
+}
+
 std::vector<MemoryAccess> accesses_of(const Operation& operation, int rank) {
     const bool is_root = operation.record.kind == OperationKind::broadcast && operation.record.root == rank;
     // What is received without anything to send may be what was there.
@@ -35,6 +44,27 @@ std::vector<MemoryAccess> accesses_of(const Operation& operation, int rank) {
         if (buffer.bytes > 0) accesses.push_back({buffer.parameter, buffer.address, buffer.bytes, !buffer.only_read && !is_root, keeps});
     return accesses;
 }
+
+// What a graph has of an operation. A communicator is not kept by the graphs that have operations of it.
+class CapturedOperation final : public NamedTask {
+   public:
+    CapturedOperation(std::weak_ptr<Communicator> communicator, Operation operation, Communicator::Body body)
+        : NamedTask(operation.name()), communicator_(std::move(communicator)), operation_(std::move(operation)), body_(std::move(body)) {}
+
+    bool put_on(Stream& stream) override {
+        const auto communicator = communicator_.lock();
+        if (communicator == nullptr)
+            throw Error(ACL_ERROR_RT_PARAM_INVALID, text(name(), ": its communicator was destroyed after the capture"));
+        communicator->launch_now(operation_, stream, body_);
+        return true;
+    }
+    void run() override { throw Error(ACL_ERROR_API_NOT_SUPPORT, "the torch_aclnn host engine has no collectives in branches"); }
+
+   private:
+    const std::weak_ptr<Communicator> communicator_;
+    const Operation operation_;
+    const Communicator::Body body_;
+};
 
 }  // namespace
 
@@ -57,7 +87,14 @@ Communicator::~Communicator() {
 void Communicator::launch(Operation operation, aclrtStream stream, Body body) {
     if (is_of_another_process()) throw Error(HCCL_E_UNAVAIL, "the communicator belongs to the process that this one was forked from");
     require_device_memory(operation.buffers);
+    require_aligned(operation);
     may_fail(name_of(operation.record.kind));
+    const auto captured = [&] { return std::make_unique<CapturedOperation>(weak_from_this(), operation, body); };
+    if (!DeferredTask::is_captured(stream, captured)) launch_now(std::move(operation), stream, std::move(body));
+}
+
+template <class Place>
+void Communicator::launch_now(Operation operation, Place&& stream, Body body) {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (closing_) throw Error(HCCL_E_UNAVAIL, "the communicator is being destroyed");
     auto task = DeferredTask::put_on(stream, operation.name(), accesses_of(operation, membership_.rank));
@@ -141,7 +178,7 @@ std::string Communicator::context_of(const Operation& operation) const {
 void Communicator::refuse_sent(const Message& message, const std::string& difference) {
     const Operation sent{{OperationKind::send, message.type, message.count, message.peer, -1}, {}, {}, {}};
     try {
-        launch(sent, message.stream, [difference](Group&) { throw Error(HCCL_E_PARA, difference); });
+        launch_now(sent, message.stream, [difference](Group&) { throw Error(HCCL_E_PARA, difference); });
     } catch (const std::exception& error) {
         std::fprintf(stderr, "torch_aclnn: %s (%s), which cannot be reported: %s\n", difference.c_str(), context_of(sent).c_str(),
                      error.what());

@@ -22,7 +22,7 @@
 
 namespace torch_aclnn::host {
 
-class Communicator {
+class Communicator : public std::enable_shared_from_this<Communicator> {
    public:
     using Body = std::function<void(Group& group)>;
 
@@ -36,8 +36,11 @@ class Communicator {
     // This one was forked from that, and has neither its thread nor, for long, its connections.
     bool is_of_another_process() const { return getpid() != process_; }
 
-    // Puts the operation on the stream.
+    // Puts the operation on the stream, or into the graph that is captured from it.
     void launch(Operation operation, aclrtStream stream, Body body);
+    // Puts it on the stream (a handle, or a Stream), whether that is captured or not.
+    template <class Place>
+    void launch_now(Operation operation, Place&& stream, Body body);
     // What failed on it some time ago and has not been reported by a synchronisation; its code is an HcclResult.
     std::optional<Error> unreported_failure() const;
     // The suffix of the address of the next communicator that is made of this one under that number.

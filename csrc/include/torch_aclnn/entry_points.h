@@ -25,6 +25,7 @@ typedef struct torchAclnnEntryPoint {
     // Of the first phase, without workspaceSize and executor; null and 0 where the engine has no description of them.
     const torchAclnnParameter* parameters;
     size_t parameterCount;
+    size_t parameterSize;  // bytes from one parameter to the next; later versions add fields at the end of each
 } torchAclnnEntryPoint;
 
 // Writes up to `capacity` records of `recordSize` bytes, which is the caller's sizeof(torchAclnnEntryPoint), and returns how many there

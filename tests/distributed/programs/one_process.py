@@ -81,7 +81,7 @@ results = {
     "of_some": on_each_device(of_some),
     "queued": on_each_device(queued),
 }
-value, error = Floats(1), c_int(-1)
+value, error = Floats(1, 1), c_int(-1)
 info = (c_char * 4108)()
 results["refused"] = {
     "null comm": refusal(hccl.HcclBarrier(None, None)),
@@ -93,6 +93,7 @@ results["refused"] = {
     "float8": refusal(hccl.HcclAllReduce(value, value, 1, 15, SUM, comms[0], None)),
     "root": refusal(hccl.HcclBroadcast(value, 1, FP32, 3, comms[0], None)),
     "peer": refusal(hccl.HcclSend(value, 1, FP32, 3, comms[0], None)),
+    "unaligned": refusal(hccl.HcclAllReduce(c_void_p(value.at(0).value + 2), value, 1, FP32, SUM, comms[0], None)),
     "null counts": refusal(hccl.HcclAllGatherV(value, 1, value, None, counts(0, 0, 0), FP32, comms[0], None)),
     "root info": refusal(hccl.HcclCommInitRootInfo(2, info, 0, byref(c_void_p()))),
     "null root info": refusal(hccl.HcclGetRootInfo(None)),

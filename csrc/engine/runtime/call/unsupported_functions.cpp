@@ -85,5 +85,10 @@ REFUSE_ACL(aclrtDeviceTaskAbort, "way to abort a CPU kernel")
 REFUSE_ACL(aclmdlRIAbort, "way to abort a CPU kernel")
 REFUSE_ACL(aclrtMemUceRepair, "chip memory to repair")
 REFUSE_ACL(aclrtRepairError, "chip to repair")
-REFUSE_ACL(aclrtGetErrorVerbose, "chip errors to explain")
 REFUSE_ACL(aclrtCmoAsync, "cache to prefetch into")
+
+// Explains an error of the chip. torch_npu asks before it reads the message of the call that failed, so that message stays the last one.
+LIST(aclrtGetErrorVerbose)
+extern "C" TORCH_ACLNN_HOST_API aclError aclrtGetErrorVerbose(void) {
+    return ACL_ERROR_API_NOT_SUPPORT;
+}

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <string>
+#include <vector>
 
 #include "contract/products.h"
 #include "engine/runtime/visibility.h"
@@ -46,6 +47,9 @@ const char* presented_cann();
 
 // How many devices the process sees that asks now: ASCEND_RT_VISIBLE_DEVICES counts from the first use of a device on.
 int visible_device_count();
+
+// Variables that are set and begin like the engine's, but are read by nothing.
+std::vector<std::string> unknown_variables();
 
 // 100000 if a setting could not be understood, with the first that was not.
 void require_valid_config();

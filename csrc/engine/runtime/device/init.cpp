@@ -48,11 +48,11 @@ void become_forked() {
 const int registered = pthread_atfork(before_fork, nullptr, become_forked);
 
 // Of a program that does not call aclFinalize. What the program registers, such as the destructors of its static objects, runs before.
-void end_process() {
-    if (phase < Phase::finalized) report_leaks("the end of the process, without aclFinalize");
+void end_process(int status, void*) {
+    if (phase < Phase::finalized) report_leaks("the end of the process, without aclFinalize", status != 0);
 }
 
-const int registered_end = std::atexit(end_process);
+const int registered_end = on_exit(end_process, nullptr);
 
 // Nobody may take the engine's numbers for an NPU's.
 void print_banner() {
@@ -60,6 +60,9 @@ void print_banner() {
     banner_printed = true;
     std::fprintf(stderr, "torch_aclnn: this is the host engine, a CPU emulation that presents itself as %s with %d device%s; not an NPU\n",
                  config().soc_name.c_str(), device_count(), device_count() == 1 ? "" : "s");
+    for (const std::string& name : unknown_variables())
+        std::fprintf(stderr, "torch_aclnn: nothing reads the variable %s, which is set; `torch-aclnn info` tells which is alike\n",
+                     name.c_str());
     if (!config().dry_run) return;
     std::fprintf(stderr,
                  "torch_aclnn: a dry run (TORCH_ACLNN_HOST_COMPUTE=0): only small known values are computed, all others read as 0\n");

@@ -4,10 +4,12 @@
 #include <execinfo.h>
 #include <link.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstring>
 #include <mutex>
 
@@ -19,6 +21,9 @@ namespace {
 
 // Innermost functions of Python that are kept, in bytes of text.
 constexpr size_t kMaxPythonText = 1500;
+// More lines of a program than a stack has functions.
+constexpr size_t kMaxLines = 32;
+constexpr int kNotFound = 127;
 
 // What Python's own report of a crash is made of: it reads the calling thread's frames without a lock and allocates nothing.
 struct Python {
@@ -77,21 +82,54 @@ bool is_engines(const void* frame) noexcept {
            std::strncmp(found.dli_fname, own.dli_fname, static_cast<size_t>(folder)) == 0;
 }
 
-// addr2line takes addresses in the file. What a function returns to is behind its call, perhaps of the next line.
-void print_command(int file, void* const* frames, int count, bool interrupted) noexcept {
-    SignalText text(file);
-    bool begun = false;
-    for (void* const* frame = frames; frame < frames + count; ++frame) {
-        Dl_info found{};
-        link_map* map = nullptr;
-        const bool is_known = dladdr1(*frame, &found, reinterpret_cast<void**>(&map), RTLD_DL_LINKMAP) != 0 && map != nullptr;
-        if (!is_known || found.dli_fname == nullptr || map->l_name == nullptr || map->l_name[0] != '\0')
-            continue;  // not the program's file
-        if (!begun) text.add("torch_aclnn: the lines: addr2line -Cfpe ").add(found.dli_fname);
-        begun = true;
-        text.add(" ").add_address(reinterpret_cast<uintptr_t>(*frame) - map->l_addr - (interrupted && frame == frames ? 0 : 1));
+bool is_libcs(const void* frame) noexcept {
+    Dl_info found{};
+    return dladdr(frame, &found) != 0 && found.dli_fname != nullptr && std::strncmp(file_name(found), "libc.so", 7) == 0;
+}
+
+// Where a function is in the program's own file; 0 if it is elsewhere. What it returns to is behind its call, perhaps of the next line.
+uintptr_t address_in_program(const void* frame, bool interrupted, Dl_info& found) noexcept {
+    link_map* map = nullptr;
+    const bool is_known = dladdr1(frame, &found, reinterpret_cast<void**>(&map), RTLD_DL_LINKMAP) != 0 && map != nullptr;
+    if (!is_known || found.dli_fname == nullptr || map->l_name == nullptr || map->l_name[0] != '\0') return 0;
+    return reinterpret_cast<uintptr_t>(frame) - map->l_addr - (interrupted ? 0 : 1);
+}
+
+// Runs a program that writes into the file; false if there is none of the name. vfork() and what the child calls are safe in a signal
+// handler.
+bool run(int file, char* const* command) noexcept {
+    const pid_t child = vfork();
+    if (child == 0) {
+        char* const no_environment[] = {nullptr};
+        dup2(file, STDOUT_FILENO);
+        (void)execvpe(command[0], command, no_environment);
+        _exit(kNotFound);
     }
-    if (begun) text.add("\n").flush();
+    int status = 0;
+    while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
+    return child > 0 && (!WIFEXITED(status) || WEXITSTATUS(status) != kNotFound);
+}
+
+// Has addr2line print the lines of the program's functions, or prints its command for a machine that has it.
+void print_lines(int file, void* const* frames, int count, bool interrupted) noexcept {
+    std::array<std::array<char, 24>, kMaxLines> addresses;
+    char name[] = "addr2line", options[] = "-Cfpe";
+    std::array<char*, kMaxLines + 4> command{name, options};
+    size_t lines = 0;
+    for (int i = 0; i < count && lines < kMaxLines; ++i) {
+        Dl_info found{};
+        const uintptr_t address = address_in_program(frames[i], interrupted && i == 0, found);
+        if (address == 0) continue;
+        command[2] = const_cast<char*>(found.dli_fname);
+        command[3 + lines] = addresses[lines].data();
+        SignalText().add_address(address).copy_to(addresses[lines]);
+        ++lines;
+    }
+    if (lines == 0 || run(file, command.data())) return;
+    SignalText text(file);
+    text.add("torch_aclnn: the lines:");
+    for (char* const* word = command.data(); *word != nullptr; ++word) text.add(" ").add(*word);
+    text.add("\n").flush();
 }
 
 }  // namespace
@@ -106,6 +144,13 @@ CallStack CallStack::here() {
 
 CallStack CallStack::for_leaks() {
     return config().list_leaks ? here() : CallStack();
+}
+
+std::shared_ptr<const CallStack> CallStack::for_streams() {
+    if (!config().check_streams) return nullptr;
+    auto stack = std::make_shared<CallStack>(here());
+    if (!stack->python_.empty()) stack->frame_count_ = 0;  // below are torch's and Python's own functions
+    return stack;
 }
 
 void CallStack::print(int file) const noexcept {
@@ -127,9 +172,10 @@ bool CallStack::operator==(const CallStack& other) const noexcept {
 }
 
 void print_frames(int file, void* const* frames, int count, bool interrupted) noexcept {
-    if (count <= 0) return;
-    backtrace_symbols_fd(frames, count, file);
-    if (!runs_python()) print_command(file, frames, count, interrupted);
+    if (count > 1 && is_libcs(frames[count - 2])) --count;  // what starts a program, before libc calls main()
+    for (int i = 0; i < count; ++i)
+        if (!is_libcs(frames[i])) backtrace_symbols_fd(frames + i, 1, file);
+    if (!runs_python()) print_lines(file, frames, count, interrupted);
 }
 
 int engine_frames(void* const* frames, int count) noexcept {

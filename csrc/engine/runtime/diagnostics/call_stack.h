@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <memory>
 #include <string>
 
 #include "engine/runtime/visibility.h"
@@ -14,8 +15,10 @@ class TORCH_ACLNN_HOST_API CallStack {
     static CallStack here();
     // With TORCH_ACLNN_HOST_MODE=leaks that of the calling thread, else none.
     static CallStack for_leaks();
+    // With TORCH_ACLNN_HOST_MODE=check_streams that of the calling thread, of Python alone where it has one; else null.
+    static std::shared_ptr<const CallStack> for_streams();
 
-    // Without the engine's own functions in front, and with the command that names the lines of a program that is not Python. Writes
+    // Without the engine's own functions in front, and with the lines of a program that is not Python where addr2line is installed. Writes
     // nothing for one that was never taken. Callable within a signal handler.
     void print(int file) const noexcept;
 
@@ -31,7 +34,7 @@ class TORCH_ACLNN_HOST_API CallStack {
     std::string python_;
 };
 
-// The innermost first, which is where it returns to, or where it was interrupted.
+// The innermost first, which is where it returns to, or where it was interrupted. Without libc's.
 void print_frames(int file, void* const* frames, int count, bool interrupted = false) noexcept;
 
 // The number of functions in front that are the engine's own.

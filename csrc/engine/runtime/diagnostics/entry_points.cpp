@@ -29,13 +29,14 @@ EntryPoints& entry_points() {
 
 EntryPoint::EntryPoint(const char* name, const char* family, uint64_t data_types, const torchAclnnParameter* parameters,
                        size_t parameter_count) noexcept
-    : description_{sizeof(torchAclnnEntryPoint), name, family, 0, data_types, 0, parameters, parameter_count}, calls_(&own_calls_) {
+    : description_{sizeof(torchAclnnEntryPoint), name, family, 0, data_types, 0, parameters, parameter_count, sizeof(torchAclnnParameter)},
+      calls_(&own_calls_) {
     if (std::atomic<uint64_t>* const shared = coverage_counter(CoverageKind::entry_point, name)) calls_ = shared;
     list();
 }
 
 EntryPoint::EntryPoint(const char* name, const char* family) noexcept
-    : description_{sizeof(torchAclnnEntryPoint), name, family, 1, 0, 0, nullptr, 0}, calls_(&own_calls_) {
+    : description_{sizeof(torchAclnnEntryPoint), name, family, 1, 0, 0, nullptr, 0, sizeof(torchAclnnParameter)}, calls_(&own_calls_) {
     list();
 }
 

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -33,6 +34,8 @@ bool is_an_answer(int code) {
     return code == ACL_ERROR_RT_MEMORY_ALLOCATION || code == ACL_ERROR_RT_REPORT_TIMEOUT || code == kSynchronizeTimeout;
 }
 
+std::atomic<bool> an_error_was_found{false};
+
 // A program may drop the code of a call without looking at it. Python gets an exception of it, and decides itself what that means.
 void report_code(int code, const char* message) noexcept {
     static auto* const mutex = new std::mutex;
@@ -46,6 +49,7 @@ void report_code(int code, const char* message) noexcept {
         std::fprintf(stderr, "torch_aclnn: a call returned %d: %s, called from\n", code, message);
         CallStack::here().print(STDERR_FILENO);
         add_finding("call that returned an error");
+        an_error_was_found = true;
     } catch (...) {
         // Not worth a failure.
     }
@@ -57,6 +61,10 @@ const bool codes_are_reported = (collecting_findings() ? code_listener = report_
 
 bool collecting_findings() noexcept {
     return findings_file() != nullptr;
+}
+
+bool found_an_error() noexcept {
+    return an_error_was_found;
 }
 
 void add_finding(const char* kind) noexcept {

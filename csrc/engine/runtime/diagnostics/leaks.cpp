@@ -8,6 +8,7 @@
 
 #include "engine/runtime/config/config.h"
 #include "engine/runtime/diagnostics/findings.h"
+#include "engine/runtime/text.h"
 
 namespace torch_aclnn::host {
 namespace {
@@ -23,6 +24,12 @@ LeakReports& leak_reports() {
     return *once;
 }
 
+std::string description(const Leak& leak) {
+    if (leak.count == 1) return leak.first;
+    const std::string more = text(leak.first, ", and ", leak.count - 1, " more of the kind");
+    return leak.bytes > 0 ? text(more, ", ", leak.bytes, " bytes in all") : more;
+}
+
 }  // namespace
 
 void LeakList::add(const char* verb, const std::string& kind, const std::string& description, const CallStack& made_at, size_t bytes) {
@@ -34,15 +41,25 @@ void LeakList::add(const char* verb, const std::string& kind, const std::string&
     ++same->count;
 }
 
-void LeakList::print(const char* end) const {
+void LeakList::print(const char* end, bool after_error) const {
+    if (after_error) return print_in_one_line(end);
     for (const Leak& leak : leaks_) {
-        std::string line = std::string("torch_aclnn: not ") + leak.verb + " before " + end + ": " + leak.first;
-        if (leak.count > 1) line += ", and " + std::to_string(leak.count - 1) + " more of the kind";
-        if (leak.count > 1 && leak.bytes > 0) line += ", " + std::to_string(leak.bytes) + " bytes in all";
-        std::fprintf(stderr, "%s%s\n", line.c_str(), leak.made_at.empty() ? "" : ", called from");
+        std::fprintf(stderr, "torch_aclnn: not %s before %s: %s%s\n", leak.verb, end, description(leak).c_str(),
+                     leak.made_at.empty() ? "" : ", called from");
         leak.made_at.print(STDERR_FILENO);
         add_finding("leak");
     }
+}
+
+void LeakList::print_in_one_line(const char* end) const {
+    std::string kinds;
+    for (const Leak& leak : leaks_) {
+        kinds += (kinds.empty() ? "" : "; ") + description(leak);
+        add_finding("leak");
+    }
+    if (kinds.empty()) return;
+    std::fprintf(stderr, "torch_aclnn: after the error, not given back before %s: %s (with stacks once the error is mended)\n", end,
+                 kinds.c_str());
 }
 
 void add_leak_report(void (*report)(LeakList&)) {
@@ -50,12 +67,12 @@ void add_leak_report(void (*report)(LeakList&)) {
     leak_reports().all.push_back(report);
 }
 
-void report_leaks(const char* end) {
+void report_leaks(const char* end, bool after_error) {
     if (!config().list_leaks) return;
     LeakList list;
     const std::lock_guard<std::mutex> lock(leak_reports().mutex);
     for (const auto report : leak_reports().all) report(list);
-    list.print(end);
+    list.print(end, after_error || found_an_error());
 }
 
 }  // namespace torch_aclnn::host

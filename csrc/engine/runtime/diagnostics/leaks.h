@@ -22,9 +22,12 @@ class TORCH_ACLNN_HOST_API LeakList {
    public:
     // torch_npu's own are left out: it keeps its streams and the memory of its cache to the end.
     void add(const char* verb, const std::string& kind, const std::string& description, const CallStack& made_at = {}, size_t bytes = 0);
-    void print(const char* end) const;
+    // With the stack of each, or in one line if an error, which may be their reason, ended the program before it gave them back.
+    void print(const char* end, bool after_error) const;
 
    private:
+    void print_in_one_line(const char* end) const;
+
     std::vector<Leak> leaks_;
 };
 
@@ -32,6 +35,6 @@ class TORCH_ACLNN_HOST_API LeakList {
 TORCH_ACLNN_HOST_API void add_leak_report(void (*report)(LeakList&));
 
 // Prints the list if TORCH_ACLNN_HOST_MODE=leaks is set. `end` tells when.
-void report_leaks(const char* end);
+void report_leaks(const char* end, bool after_error = false);
 
 }  // namespace torch_aclnn::host

@@ -209,14 +209,6 @@ void Capture::wait_for_recorded(const std::shared_ptr<Stream>& stream, const Rec
     place.clock.advance(place.number);
 }
 
-// Not 207000, with which torch_npu would warn and go on without the graph.
-void Capture::refuse_deferred(Stream& stream, const char* name) {
-    const std::lock_guard<std::mutex> lock(capture_mutex());
-    fail_and_throw(Error(
-        ACL_ERROR_API_NOT_SUPPORT,
-        text(name, " cannot be captured by the torch_aclnn host engine: expected a stream that is not captured, got ", name_of(stream))));
-}
-
 void Capture::refuse_wait(const Stream& stream) const {
     refuse(ACL_ERROR_RT_STREAM_CAPTURED, "stream", "one that is not captured", text(name_of(stream), " in ", description()));
 }

@@ -43,7 +43,6 @@ class Capture final : public ActiveCapture, public std::enable_shared_from_this<
     void take(Stream& stream, Task& task) override;
     void record(Stream& stream, Event& event) override;
     void wait_for(Stream& stream, const Event& event) override;
-    void refuse_deferred(Stream& stream, const char* name) override;
     void refuse_wait(const Stream& stream) const override;
 
    private:

@@ -57,6 +57,14 @@ void call(KeptTask& kept, void (Task::*function)()) {
     (kept.task->*function)();
 }
 
+// Work that another thread does comes after that of the graph's stream, and before what follows there.
+bool put_on(Stream& stream, int number, Task& task) {
+    order_after(stream.id(), order_so_far(number));
+    if (!task.put_on(stream)) return false;
+    order_after(number, order_so_far(stream.id()));
+    return true;
+}
+
 // Sets the values of the conditions that begin each execution anew.
 class BeginExecution final : public NamedTask {
    public:
@@ -155,9 +163,9 @@ void Graph::replay(Stream& stream) {
         const int number = stream_number(step.stream);
         if (step.kind == StepKind::record) points[step.point] = order_so_far(number);
         if (step.kind == StepKind::wait) order_after(number, points[step.point]);
-        if (step.kind != StepKind::task) continue;
+        if (step.kind != StepKind::task || put_on(stream, number, *task_of(i)->task)) continue;
         auto task = std::make_unique<ReplayedTask>(shared_from_this(), i);
-        if (config().check_streams) order_launch(number, task->name(), task->accesses());
+        if (config().check_streams) order_launch(number, task->name(), task->accesses(), task_of(i)->task->asked_at());
         launch(std::move(task));
     }
     order_after(stream.id(), order_so_far(streams_[0]));

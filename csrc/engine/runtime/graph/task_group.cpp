@@ -113,9 +113,6 @@ void TaskUpdate::record(Stream& stream, Event&) {
 void TaskUpdate::wait_for(Stream& stream, const Event&) {
     refuse_other(stream, "events");
 }
-void TaskUpdate::refuse_deferred(Stream& stream, const char* name) {
-    refuse_other(stream, name);
-}
 void TaskUpdate::refuse_wait(const Stream& stream) const {
     refuse_other(stream, "waits");
 }

@@ -30,7 +30,6 @@ class TaskUpdate final : public Recorder {
     void take(Stream& stream, Task& task) override;
     void record(Stream& stream, Event& event) override;
     void wait_for(Stream& stream, const Event& event) override;
-    void refuse_deferred(Stream& stream, const char* name) override;
     void refuse_wait(const Stream& stream) const override;
     // torch_npu waits after each operator where launches block.
     bool is_waitable() const override { return true; }

@@ -6,7 +6,10 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <vector>
+
+#include "engine/runtime/diagnostics/call_stack.h"
 
 namespace torch_aclnn::host {
 
@@ -18,6 +21,7 @@ struct MemoryTouch {
     uint64_t number;  // of the task in its stream
     uint64_t time;    // a count of launches and of blocks given out
     bool is_write;
+    std::shared_ptr<const CallStack> asked_at;
 };
 
 // Not for several threads at once.

@@ -1,8 +1,11 @@
 #include "engine/runtime/memory/memory_range.h"
 
+#include <sys/mman.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 
 #include "engine/runtime/error/error.h"
@@ -37,11 +40,24 @@ bool can_be_read(const void* address) {
     return process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == 1 || errno != EFAULT;
 }
 
+// Whether all pages of the range are of mappings; one may be a reservation.
+bool is_mapped(uintptr_t first, uintptr_t last) {
+    static const uintptr_t page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
+    std::array<unsigned char, 4096> residence;
+    const size_t most = residence.size() * page;
+    for (uintptr_t begin = first & ~(page - 1); begin <= last; begin += most)
+        if (mincore(reinterpret_cast<void*>(begin), std::min<size_t>(most, last - begin + 1), residence.data()) != 0)
+            return errno != ENOMEM;
+    return true;
+}
+
 // Reserved, released and freed addresses may be anywhere in the process.
 void require_mapped(const char* parameter, const void* address, size_t bytes) {
+    const auto first = reinterpret_cast<uintptr_t>(address);
     uintptr_t last;
-    const bool is_range = !__builtin_add_overflow(reinterpret_cast<uintptr_t>(address), bytes - 1, &last);
-    if (bytes == 0 || (is_range && can_be_read(address) && can_be_read(reinterpret_cast<const void*>(last)))) return;
+    if (bytes == 0 || (!__builtin_add_overflow(first, bytes - 1, &last) && can_be_read(address) &&
+                       can_be_read(reinterpret_cast<const void*>(last)) && is_mapped(first, last)))
+        return;
     refuse(ACL_ERROR_RT_PARAM_INVALID, parameter, text(bytes, " bytes of memory"), text(address, ", where the process has no such memory"));
 }
 

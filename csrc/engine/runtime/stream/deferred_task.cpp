@@ -10,18 +10,28 @@
 #include "engine/runtime/error/error.h"
 #include "engine/runtime/fault/injection.h"
 #include "engine/runtime/memory/device_memory.h"
-#include "engine/runtime/stream/active_capture.h"
 #include "engine/runtime/stream/recorder.h"
 #include "engine/runtime/stream/stream_order.h"
 
 namespace torch_aclnn::host {
 
 std::unique_ptr<DeferredTask> DeferredTask::put_on(aclrtStream handle, const char* name, const std::vector<MemoryAccess>& accesses) {
+    return put_on(*find_usable_stream(handle), name, accesses);
+}
+
+std::unique_ptr<DeferredTask> DeferredTask::put_on(Stream& stream, const char* name, const std::vector<MemoryAccess>& accesses) {
+    order_launch(stream.id(), name, accesses, CallStack::for_streams());
+    return stream.defer(name, thread_number());
+}
+
+bool DeferredTask::is_captured(aclrtStream handle, const std::function<std::unique_ptr<Task>()>& make) {
     const auto stream = find_usable_stream(handle);
-    if (stream->is_default()) require_no_capture_on(stream->device());
-    if (const auto recorder = stream->recorder()) recorder->refuse_deferred(*stream, name);
-    order_launch(stream->id(), name, accesses);
-    return stream->defer(name, thread_number());
+    const auto recorder = stream->recorder_of_work();
+    if (recorder == nullptr) return false;
+    auto task = make();
+    recorder->take(*stream, *task);
+    (void)task.release();  // the graph finishes it
+    return true;
 }
 
 DeferredTask::DeferredTask(std::shared_ptr<Stream> stream, const char* name, uint64_t origin, PendingWork before,

@@ -1,9 +1,12 @@
 // A task that a thread of its owner runs, in the stream's order: what is submitted to the stream later waits for it.
 #pragma once
 
+#include <functional>
+
 #include "engine/runtime/memory/device_memory.h"
 #include "engine/runtime/stream/completion.h"
 #include "engine/runtime/stream/stream.h"
+#include "engine/runtime/stream/task.h"
 
 namespace torch_aclnn::host {
 
@@ -11,6 +14,9 @@ class TORCH_ACLNN_HOST_API DeferredTask {
    public:
     // Puts it on the stream. Throws what enqueue() throws. The name must outlive the stream's work.
     static std::unique_ptr<DeferredTask> put_on(aclrtStream stream, const char* name, const std::vector<MemoryAccess>& accesses);
+    static std::unique_ptr<DeferredTask> put_on(Stream& stream, const char* name, const std::vector<MemoryAccess>& accesses);
+    // True if the stream is captured: the graph has what `make` returns then, whose put_on() is called with each replay.
+    static bool is_captured(aclrtStream stream, const std::function<std::unique_ptr<Task>()>& make);
 
     DeferredTask(std::shared_ptr<Stream> stream, const char* name, uint64_t origin, PendingWork before, std::shared_ptr<Failure> failure,
                  std::shared_ptr<Completion> completion);

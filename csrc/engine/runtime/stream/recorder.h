@@ -14,8 +14,6 @@ class Recorder {
     virtual void take(Stream& stream, Task& task) = 0;
     virtual void record(Stream& stream, Event& event) = 0;
     virtual void wait_for(Stream& stream, const Event& event) = 0;
-    // Work of this name, which another thread would do, cannot be kept.
-    virtual void refuse_deferred(Stream& stream, const char* name) = 0;
     // 107027 for a call that cannot be: work that is kept is never done, so nothing can wait for it or ask about it.
     virtual void refuse_wait(const Stream& stream) const = 0;
     // Whether the program may wait for what the stream did before.

@@ -45,7 +45,7 @@ void Stream::set_recorder(std::shared_ptr<Recorder> recorder) {
 
 void Stream::submit(Task& task) {
     if (const auto recorder = recorder_of_work()) return recorder->take(*this, task);
-    if (config().check_streams) order_launch(id_, task.name(), task.accesses());
+    if (config().check_streams) order_launch(id_, task.name(), task.accesses(), task.asked_at());
     launch(task);
 }
 

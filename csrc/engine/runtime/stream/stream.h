@@ -58,6 +58,8 @@ class Stream : public std::enable_shared_from_this<Stream> {
     void launch_on_worker(Task& task) { submit_to_worker(task); }
     // What keeps the work that is put on the stream in the place of its execution, or null.
     std::shared_ptr<Recorder> recorder() const;
+    // The same for work that is to be put on the stream. 107000 if it is the default stream while another of the device is captured.
+    std::shared_ptr<Recorder> recorder_of_work() const;
     void set_recorder(std::shared_ptr<Recorder> recorder);
     // Puts a task on the stream that another thread will run; `origin` is the thread that asked for it. Waits for nothing.
     std::unique_ptr<DeferredTask> defer(const char* name, uint64_t origin);
@@ -80,8 +82,6 @@ class Stream : public std::enable_shared_from_this<Stream> {
     // Recursive: a host callback may launch work on the stream it runs on.
     using Lock = std::recursive_timed_mutex;
 
-    // The same for work that is to be put on the stream. 107000 if it is the default stream while another of the device is captured.
-    std::shared_ptr<Recorder> recorder_of_work() const;
     std::shared_ptr<Failure> pending_failure() const;
     void replace_failure(std::shared_ptr<Failure> failure);
     void submit_to_worker(Task& task);

@@ -1,5 +1,7 @@
 #include "engine/runtime/stream/stream_order.h"
 
+#include <unistd.h>
+
 #include <cstdio>
 #include <map>
 #include <mutex>
@@ -45,6 +47,12 @@ bool given_out_since(const Order& order, uintptr_t address, uint64_t time) {
     return next != order.given_out.begin() && std::prev(next)->second > time;
 }
 
+void print_stack(const char* which, const MemoryTouch& touch) {
+    if (touch.asked_at == nullptr) return;
+    std::fprintf(stderr, "torch_aclnn: the %s was called from\n", which);
+    touch.asked_at->print(STDERR_FILENO);
+}
+
 void report(Order& order, const MemoryTouch& earlier, const MemoryTouch& later, const MemoryAccess& access) {
     if (!order.reported.emplace(earlier.task, earlier.parameter, earlier.stream, later.task, later.parameter, later.stream).second) return;
     const char* cause = given_out_since(order, reinterpret_cast<uintptr_t>(access.data), earlier.time)
@@ -53,14 +61,17 @@ void report(Order& order, const MemoryTouch& earlier, const MemoryTouch& later, 
     std::fprintf(stderr,
                  "torch_aclnn: TORCH_ACLNN_HOST_MODE=check_streams: nothing orders two uses of the %zu bytes at %p: %s, and then %s%s\n",
                  access.bytes, access.data, description(earlier).c_str(), description(later).c_str(), cause);
+    print_stack("first", earlier);
+    print_stack("second", later);
     add_finding("unordered use of memory");
 }
 
 // The clock is of what comes before, and then has this too.
-void touch(Order& order, int stream, StreamClock& clock, const char* task, const std::vector<MemoryAccess>& accesses) {
+void touch(Order& order, int stream, StreamClock& clock, const char* task, const std::vector<MemoryAccess>& accesses,
+           const std::shared_ptr<const CallStack>& asked_at) {
     const uint64_t number = clock.advance(stream), time = ++order.time;
     for (const MemoryAccess& access : accesses) {
-        const MemoryTouch later{task, access.name, stream, number, time, access.is_write};
+        const MemoryTouch later{task, access.name, stream, number, time, access.is_write, asked_at};
         const auto compare = [&](const MemoryTouch& earlier) {
             if (earlier.number > clock.of(earlier.stream)) report(order, earlier, later, access);
         };
@@ -80,18 +91,18 @@ const bool memory_is_followed = (memory_listener = forget, true);
 
 }  // namespace
 
-void order_launch(int stream, const char* task, const std::vector<MemoryAccess>& accesses) {
+void order_launch(int stream, const char* task, const std::vector<MemoryAccess>& accesses, std::shared_ptr<const CallStack> asked_at) {
     if (!config().check_streams) return;
     const std::lock_guard<std::mutex> lock(order().mutex);
     StreamClock& clock = order().streams[stream];
     clock.merge(order().program);
-    touch(order(), stream, clock, task, accesses);
+    touch(order(), stream, clock, task, accesses, std::move(asked_at));
 }
 
 void order_program(const char* function, const std::vector<MemoryAccess>& accesses) {
     if (!config().check_streams) return;
     const std::lock_guard<std::mutex> lock(order().mutex);
-    touch(order(), kProgram, order().program, function, accesses);
+    touch(order(), kProgram, order().program, function, accesses, CallStack::for_streams());
 }
 
 StreamClock order_so_far(int stream) {

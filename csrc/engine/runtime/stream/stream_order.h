@@ -2,8 +2,10 @@
 // That does not depend on when they ran: what counts is the order in which streams, events and synchronisations put them.
 #pragma once
 
+#include <memory>
 #include <vector>
 
+#include "engine/runtime/diagnostics/call_stack.h"
 #include "engine/runtime/memory/device_memory.h"
 #include "engine/runtime/stream/stream_clock.h"
 
@@ -11,7 +13,7 @@ namespace torch_aclnn::host {
 
 // Each does nothing unless the check is switched on. The name of a task, and those of its parameters, must live as long as the process.
 
-void order_launch(int stream, const char* task, const std::vector<MemoryAccess>& accesses);
+void order_launch(int stream, const char* task, const std::vector<MemoryAccess>& accesses, std::shared_ptr<const CallStack> asked_at);
 // What the calling thread does itself, now.
 void order_program(const char* function, const std::vector<MemoryAccess>& accesses);
 // Of the tasks that come before what the stream is given next.

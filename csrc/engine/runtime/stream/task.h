@@ -3,23 +3,29 @@
 
 #include <cstdint>
 #include <exception>
+#include <memory>
 #include <vector>
 
 #include "acl/acl.h"
 #include "engine/runtime/calling_thread.h"
+#include "engine/runtime/diagnostics/call_stack.h"
 #include "engine/runtime/memory/device_memory.h"
 
 namespace torch_aclnn::host {
+
+class Stream;
 
 // One unit of work on a stream. The stream calls run() once, in order, then finish() once, whatever run() did. A graph that keeps it calls
 // run() once for each replay.
 class TORCH_ACLNN_HOST_API Task {
    public:
-    Task() : origin_(thread_number()) {}
+    Task() : origin_(thread_number()), asked_at_(CallStack::for_streams()) {}
     virtual ~Task() = default;
 
     // The thread that asked for the work; another one may hand it to the stream.
     uint64_t origin() const { return origin_; }
+    // With TORCH_ACLNN_HOST_MODE=check_streams where that thread was; else null.
+    const std::shared_ptr<const CallStack>& asked_at() const { return asked_at_; }
     virtual const char* name() const = 0;  // must outlive the task: messages begin with it
     // Asked for with TORCH_ACLNN_HOST_MODE=check_streams, when the task is launched, and in a dry run, when it is to run.
     virtual std::vector<MemoryAccess> accesses() const { return {}; }
@@ -32,9 +38,12 @@ class TORCH_ACLNN_HOST_API Task {
     virtual void finish() noexcept = 0;
     // Called before a graph takes it: what it needs must stay until finish(). Throws an Error if that cannot be.
     virtual void keep() {}
+    // In the place of run(), for each replay of a graph: puts the work on the stream, where another thread does it. False: the stream does.
+    virtual bool put_on(Stream&) { return false; }
 
    private:
     const uint64_t origin_;
+    const std::shared_ptr<const CallStack> asked_at_;
 };
 
 // One whose name is given, and which the stream deletes.
