@@ -16,10 +16,12 @@ OTHERS = {re.compile(f"aclnn({pattern})"): kind for pattern, kind in {
     r"FakeQuant\w*\.(self|zeroPoint)": "finite",
     r"FakeQuant\w*\.scale": "positive",
     r"(Hardtanh|Softshrink|Hardshrink)Backward\.self": "finite",  # ATen's kernels have two answers for what is no number
-    r"RepeatInterleave\w*\.repeats": "2..2",
     r"Bincount\.self": "0..2",
     r"(Apply|Fused)\w*\.(beta\w*|epsilon|lr|weightDecay)": "unit",
     r"(Apply|Fused)\w*\.(step|v|vRef|maxGradNorm)": "positive",
+    r"RingAttentionUpdate\.\w*Sum": "positive",
+    r"MoeComputeExpertTokens\.sortedExperts": "ascending",
+    r"MoeGatingTopKSoftmax\.x": "finite",
     r"LinalgCholesky\.self": "definite",
     r"(GridSampler|\w*Attention|\w*(mm|Mm|Addr|MatMul|Matmul|Gemm|Addmv|Mv|Dot|Ger|Conv))\w*\.\w+": "finite",
     r"(SearchSorteds?|Bucketize)\.(sortedSequence|boundaries)": "ascending",

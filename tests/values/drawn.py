@@ -3,8 +3,6 @@
 import ctypes
 import math
 import re
-from collections.abc import Callable
-from itertools import zip_longest
 from random import Random
 from typing import Any
 
@@ -31,6 +29,9 @@ LARGEST = 600  # elements of a tensor
 KEPT = {
     "aclnnCrossEntropyLoss": "returnZloss lseSquareScaleForZloss zlossOut lseForZlossOut",
     "aclnnAscendQuant": "dstType",
+    "aclnnClippedSwiglu": "groupIndex",
+    "aclnnMoeGatingTopKSoftmax": "finished",
+    "aclnnRingAttentionUpdate": "inputLayout actualSeqQlenOptional",
     "aclnnTransposeBatchMatMul": "scale bias batchSplitFactor permX1 permX2 permY",
     **dict.fromkeys(("aclnnGroupedBiasAddGrad", "aclnnGroupedBiasAddGradV2"), "groupIdx"),
     **dict.fromkeys(("aclnnConvolution", "aclnnConvolutionBackward", "aclnnGroupNorm", "aclnnGroupNormBackward"), "shapes"),
@@ -40,33 +41,6 @@ KEPT = {
 
 def _sized(*shape: int) -> dict[str, Any]:
     return {"shape": shape, "strides": None, "offset": 0}
-
-
-def _repeated(count: Callable[[Any], int]) -> Callable[[dict[str, Any]], dict[str, Any]]:
-    return lambda a: {"outputSize": type(a["outputSize"])(count(a))}
-
-
-def _along(a: dict[str, Any]) -> int:
-    return a["self"].shape[a["dim"].value] if a["self"].shape else 1
-
-
-def _broadcast(*tensors: Tensor) -> tuple[int, ...]:
-    sizes = zip_longest(*(reversed(tensor.shape) for tensor in tensors), fillvalue=1)
-    return tuple(next((size for size in each if size != 1), 1) for each in sizes)
-
-
-# What follows from the other arguments.
-FOLLOWING: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
-    "aclnnCast": lambda a: {"out": a["out"].but(dtype=DType(a["dtype"].value))},
-    "aclnnMaskedSelect": lambda a: {"out": a["out"].but(**_sized(math.prod(_broadcast(a["self"], a["mask"]))))},
-    "aclnnNonzero": lambda a: {"out": a["out"].but(**_sized(math.prod(a["self"].shape), len(a["self"].shape)))},
-    "aclnnNonzeroV2": lambda a: {"out": a["out"].but(**_sized(len(a["self"].shape), math.prod(a["self"].shape)))},
-    "aclnnRepeatInterleave": _repeated(lambda a: 2 * math.prod(a["self"].shape)),
-    "aclnnRepeatInterleaveInt": _repeated(lambda a: a["repeats"].value * math.prod(a["self"].shape)),
-    "aclnnRepeatInterleaveTensor": _repeated(lambda a: 2 * math.prod(a["repeats"].shape)),
-    "aclnnRepeatInterleaveWithDim": _repeated(lambda a: 2 * _along(a)),
-    "aclnnRepeatInterleaveIntWithDim": _repeated(lambda a: a["repeats"].value * _along(a)),
-}
 
 
 def drawn(entry_point: EntryPoint, rng: Random) -> Call:
@@ -84,7 +58,11 @@ def drawn(entry_point: EntryPoint, rng: Random) -> Call:
     _retype(call, rng)
     first = next(iter(call.tensors().values()), Tensor(()))
     call.arguments |= {parameter.name: _attribute(rng, parameter, call.arguments[parameter.name], first) for parameter in free}
-    call.arguments |= FOLLOWING.get(entry_point.name, lambda _: {})(call.arguments)
+    for parameter in entry_point.parameters:
+        if parameter.kind == "Packed":
+            call.arguments[parameter.name] = call.arguments[parameter.name].but(**_sized(8 * LARGEST))
+        if parameter.kind == "DType" and "out" in call.arguments:
+            call.arguments[parameter.name] = ctypes.c_int(call.arguments["out"].dtype)
     return _laid_out(call, rng)
 
 
