@@ -15,7 +15,7 @@ OTHERS = {re.compile(f"aclnn({pattern})"): kind for pattern, kind in {
     r"\w*(Loss|CrossEntropy|KlDiv)\w*\.(self|input|target|features|labels|weight|posWeight)": "finite",
     r"FakeQuant\w*\.(self|zeroPoint)": "finite",
     r"FakeQuant\w*\.scale": "positive",
-    r"(Hardtanh|Softshrink|Hardshrink)Backward\.self": "finite",  # ATen's kernels have two answers for what is no number
+    r"((Hardtanh|Softshrink|Hardshrink)Backward|LogitGrad)\.self": "finite",  # ATen's kernels have two answers for what is no number
     r"Bincount\.self": "0..2",
     r"(Apply|Fused)\w*\.(beta\w*|epsilon|lr|weightDecay)": "unit",
     r"(Apply|Fused)\w*\.(step|v|vRef|maxGradNorm)": "positive",
