@@ -102,6 +102,86 @@ dist.destroy_process_group()
 """) == "True False"  # fmt: skip
 
 
+STAGES = """
+import torch, torch.distributed as dist
+def _communicate_shapes(send_next, send_previous, receive_previous, receive_next, config):
+    shapes = [torch.empty(3, dtype=torch.int64, device="npu") for _ in range(2)]
+    if receive_previous:
+        dist.recv(shapes[0], 0)
+    return shapes[0].tolist() if receive_previous else [0, 0, 0], [0, 0, 0]
+"""
+OPTIONS = """
+from types import SimpleNamespace
+sizes = dict(context_parallel_size=2, tensor_model_parallel_size=4, sequence_parallel=True)
+get_args = lambda: SimpleNamespace(seq_length=64, micro_batch_size=3, hidden_size=5, **sizes)
+"""
+
+
+def test_a_later_stage_of_megatron_gets_whole_sequences(tmp_path: Path) -> None:
+    for module, text in {"core/pipeline_parallel/p2p_communication": STAGES, "training/global_vars": OPTIONS}.items():
+        file = tmp_path / "megatron" / f"{module}.py"
+        file.parent.mkdir(parents=True)
+        file.write_text(text)
+    assert outcome_of(1, 2, f"""
+import sys; sys.path.append({str(tmp_path)!r})
+import megatron.training.global_vars
+from megatron.core.pipeline_parallel.p2p_communication import _communicate_shapes
+print(_communicate_shapes(None, None, True, False, None))
+dist.destroy_process_group()
+""") == "([8, 3, 5], [0, 0, 0])"  # fmt: skip
+
+
+BUILDER = """
+class AtbOpBuilder:
+    def __init__(self, name):
+        self.name = name
+"""
+
+
+def test_operators_of_atb_that_mindspeed_compiles_need_no_atb(tmp_path: Path) -> None:
+    """Each rank holds the same; ranks 2 and 3 are neighbours, 1 and 3 are not."""
+    (tmp_path / "mindspeed" / "op_builder").mkdir(parents=True)
+    (tmp_path / "mindspeed" / "op_builder" / "atb_builder.py").write_text(BUILDER)
+    assert outcome_of(3, 4, f"""
+import sys; sys.path.append({str(tmp_path)!r})
+from mindspeed.op_builder.atb_builder import AtbOpBuilder
+operators = AtbOpBuilder("lcal").load()
+def check(result, expected):
+    torch.testing.assert_close(result.cpu().double(), expected, rtol=2e-3, atol=2e-3)
+x, w = (torch.randn(6, columns, dtype=torch.half, device="npu") for columns in (4, 5))
+a, b = x.cpu().double(), w.cpu().double()
+sums, groups = torch.ones(4, 5, device="npu"), torch.ones(2, 4, 5, device="npu")
+AtbOpBuilder("npu_matmul_add_fp32").load().npu_matmul_add_fp32(x, w, sums)
+AtbOpBuilder("npu_groupmatmul_add_fp32").load().npu_groupmatmul_add_fp32(x, w, torch.tensor([2, 6]).npu(), groups)
+check(sums, 1 + a.T @ b)
+check(groups, 1 + torch.stack([a[:2].T @ b[:2], a[2:].T @ b[2:]]))
+whole, neighbours, apart = [3, 4, "0"], [1, 2, "10"], [1, 2, "20"]
+for ranks in ([0, 1], [2, 3], [0, 2], [1, 3]):
+    dist.new_group(ranks)
+def result(name, rows, where, *more):
+    output = torch.empty(rows, 5, dtype=torch.half, device="npu")
+    getattr(operators, name)(x, second, bias, output, *more, *where)
+    return output
+second = torch.randn(5, 4, dtype=torch.half, device="npu")
+bias, product = torch.ones(5, dtype=torch.half, device="npu"), a @ second.cpu().double().T
+check(result("pure_matmul", 6, whole), product + 1)
+check(result("matmul_all_reduce", 6, whole), 4 * product + 1)
+check(result("all_gather_matmul", 24, whole), product.repeat(4, 1) + 1)
+gathered = torch.empty(12, 4, dtype=torch.half, device="npu")
+check(result("all_gather_matmul_v2", 12, apart, gathered), product.repeat(2, 1) + 1)
+check(gathered, a.repeat(2, 1))
+check(result("matmul_reduce_scatter", 3, neighbours), 2 * product[3:] + 1)
+output = torch.empty(6, 5, dtype=torch.half, device="npu")
+operators.all_gather_matmul_reduce_scatter(x, second, bias, output, 3, 4, "1", 2, 2, True)
+check(output, 2 * product + 1)
+try:
+    AtbOpBuilder("swiglu").load()
+except RuntimeError as error:
+    print(str(error)[:44])
+dist.destroy_process_group()
+""") == "swiglu: expected one of npu_matmul_add_fp32,"  # fmt: skip
+
+
 @pytest.mark.parametrize(("call", "message"), [
     ("dist.recv_object_list([None], 0)", "recv_object_list: no other rank is there to send objects"),
     ("dist.scatter_object_list([None], None, 0)", "scatter_object_list: expected this rank as src"),

@@ -12,6 +12,7 @@ from types import TracebackType
 
 from torch_aclnn.loading import (
     allocator_keys,
+    atb,
     autograd_threads,
     forked,
     inductor,
@@ -46,7 +47,9 @@ def around_execution(fullname: str) -> AbstractContextManager[None]:
     """Return what surrounds the execution of the module."""
     if fullname in launchers.CHANGES:
         return launchers.around_execution(fullname)
-    return _with_engine() if fullname == _PACKAGE else rank_alone.around_execution(fullname)
+    if fullname == _PACKAGE:
+        return _with_engine()
+    return atb.around_execution(fullname) if fullname == atb.BUILDER else rank_alone.around_execution(fullname)
 
 
 def module_acl(found: ModuleSpec | None) -> ModuleSpec | None:
@@ -79,6 +82,7 @@ def _with_engine() -> Iterator[None]:
             autograd_threads.finish_at_exit()
             missing_entry_points.explain_uncaught()
             inductor.refuse()
+            atb.watch()
             if rank_alone.is_alone():
                 rank_alone.answer_for_others()
             observe()

@@ -22,6 +22,8 @@ VARIABLE = "TORCH_ACLNN_HOST_RANK_ALONE"
 _RANKS_OF_A_MACHINE = 8
 _PIPELINES = "torch.distributed.pipelining.stage"
 _MEGATRON = "megatron.training.training"
+# Of Megatron, and of MindSpeed, which replaces it.
+_STAGES = tuple(f"{package}.core.pipeline_parallel.p2p_communication" for package in ("megatron", "mindspeed"))
 
 
 def is_alone(environment: Mapping[str, str] = os.environ) -> bool:
@@ -91,7 +93,7 @@ def answer_for_others() -> None:
     rendezvous = sys.modules["torch.distributed.rendezvous"]
     _replace(rendezvous, "_create_c10d_store", lambda hostname, port, rank, world_size, *_, **__: answers.store(world_size))
     _replace(rendezvous, "FileStore", lambda path, world_size: answers.store(world_size))
-    sys.modules["torch_aclnn_import_hook"].Finder.watched += (_PIPELINES, _MEGATRON)
+    sys.modules["torch_aclnn_import_hook"].Finder.watched += (_PIPELINES, _MEGATRON, *_STAGES)
 
 
 @contextmanager
@@ -100,6 +102,8 @@ def around_execution(fullname: str) -> Iterator[None]:
     yield
     if fullname == _MEGATRON and hasattr(sys.modules[fullname], "build_train_valid_test_data_loaders"):
         _find_data_alone(sys.modules[fullname])
+    if fullname in _STAGES and hasattr(sys.modules[fullname], "_communicate_shapes"):
+        _find_shapes_alone(sys.modules[fullname])
     if fullname == _PIPELINES and hasattr(sys.modules[fullname].PipelineStage, "_warmup_forward_vote"):
         _vote_alone(sys.modules[fullname])
 
@@ -117,6 +121,29 @@ def _find_data_alone(training: Any) -> None:
         return loaders
 
     training.build_train_valid_test_data_loaders = built
+
+
+def _find_shapes_alone(stages: Any) -> None:
+    """Have a stage of a pipeline that has been told no shape take that of whole sequences for what its neighbour sends."""
+    communicate = stages._communicate_shapes
+
+    @functools.wraps(communicate)
+    def communicated(send_next: Any, send_previous: Any, *arguments: Any, **options: Any) -> Any:
+        found = communicate(send_next, send_previous, *arguments, **options)
+        return tuple(
+            _shape_of_activations() if is_expected and not any(shape) else shape
+            for is_expected, shape in zip(arguments, found, strict=False)
+        )
+
+    stages._communicate_shapes = communicated
+
+
+def _shape_of_activations() -> list[int]:
+    options = sys.modules["megatron.training.global_vars"].get_args()
+    parts = options.context_parallel_size * (options.tensor_model_parallel_size if options.sequence_parallel else 1)
+    _add_finding("a stage of the pipeline gets whole sequences from the one before")
+    sequences = getattr(options, "actual_micro_batch_size", None) or options.micro_batch_size
+    return [options.seq_length // parts, sequences, options.hidden_size]
 
 
 def _add_finding(kind: str) -> None:

@@ -1,0 +1,130 @@
+"""MindSpeed's operators of ATB (cann-nnal), computed by torch's and torch_npu's own.
+
+MindSpeed compiles them against ATB's headers as they are first called, into a module of functions. While the engine answers, its builder
+returns this one instead: the engine has no ATB, and neither ATB_HOME_PATH nor a compiler is needed.
+"""
+
+import functools
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import ModuleType
+from typing import Any
+
+BUILDER = "mindspeed.op_builder.atb_builder"
+_OPERATORS = ("npu_matmul_add_fp32", "npu_groupmatmul_add_fp32", "lcal")
+_APART = "2"  # MindSpeed numbers so, from 20 on, domains whose ranks are no neighbours
+
+
+def watch() -> None:
+    """Replace the builder when the program imports it."""
+    sys.modules["torch_aclnn_import_hook"].Finder.watched += (BUILDER,)
+
+
+@contextmanager
+def around_execution(fullname: str) -> Iterator[None]:
+    """Have MindSpeed's builder, after its module has run, return the functions of this module."""
+    yield
+    if fullname == BUILDER:
+        builder = sys.modules[fullname].AtbOpBuilder
+        builder.load = _load
+
+
+def _load(builder: Any, verbose: bool = True) -> ModuleType:
+    if builder.name not in _OPERATORS:
+        raise RuntimeError(
+            f"{builder.name}: expected one of {', '.join(_OPERATORS)}, because the engine has nothing else of ATB (cann-nnal)"
+        )
+    return sys.modules[__name__]
+
+
+def npu_matmul_add_fp32(x: Any, weight: Any, sums: Any) -> None:
+    """Add the product of the transpose of ``x`` and ``weight`` to the sums, which are float32."""
+    rows = _number_of_rows(len(x), x.device)
+    npu_groupmatmul_add_fp32(x, weight, rows, sums)
+
+
+def npu_groupmatmul_add_fp32(x: Any, weight: Any, group_list: Any, sums: Any) -> None:
+    """Add the same of each group of rows, which end where the list says."""
+    groups = sums.view(len(group_list), x.shape[-1], weight.shape[-1])
+    sys.modules["torch_npu"].npu_grouped_matmul_add_(groups, x, weight, group_list)
+
+
+@functools.cache
+def _number_of_rows(rows: int, device: Any) -> Any:
+    return sys.modules["torch"].tensor([rows], device=device)
+
+
+# What MindSpeed calls LCAL: products with collectives. Each is given its result, and where it communicates: the rank's number, of how many,
+# and the name of their domain.
+def pure_matmul(left: Any, right: Any, bias: Any, output: Any, *_: Any) -> None:
+    """Write the product. A second factor that does not fit is transposed; a bias is added to the result, here and below."""
+    sys.modules["torch"].matmul(left, right if left.shape[1] == right.shape[0] else right.t(), out=output)
+    _add(output, bias)
+
+
+def matmul_all_reduce(left: Any, right: Any, bias: Any, output: Any, *where: Any) -> None:
+    """Write the sum of all ranks' products."""
+    pure_matmul(left, right, None, output)
+    _distributed().all_reduce(output, group=_group(*where))
+    _add(output, bias)
+
+
+def all_gather_matmul(left: Any, right: Any, bias: Any, output: Any, *where: Any) -> None:
+    """Write the product of all ranks' rows."""
+    _, size, _ = where
+    all_gather_matmul_v2(left, right, bias, output, left.new_empty(size * left.shape[0], left.shape[1]), *where)
+
+
+def all_gather_matmul_v2(left: Any, right: Any, bias: Any, output: Any, gathered: Any, *where: Any) -> None:
+    """Write the same, and all ranks' rows."""
+    _distributed().all_gather_into_tensor(gathered, left.contiguous(), group=_group(*where))
+    pure_matmul(gathered, right, bias, output)
+
+
+def matmul_reduce_scatter(left: Any, right: Any, bias: Any, output: Any, *where: Any) -> None:
+    """Write this rank's rows of the sum of all ranks' products."""
+    product = output.new_empty(left.shape[0], output.shape[1])
+    pure_matmul(left, right, None, product)
+    _distributed().reduce_scatter_tensor(output, product, group=_group(*where))
+    _add(output, bias)
+
+
+def all_gather_matmul_reduce_scatter(
+    left: Any, right: Any, bias: Any, output: Any, rank: int, _: int, __: str, gathering: int, scattering: int, neighbours_gather: bool
+) -> None:
+    """Write this rank's rows of the sum of the products that ranks of one dimension have, of the rows of all ranks of the other."""
+    inner = gathering if neighbours_gather else scattering
+    numbers = {True: (rank % inner, inner, ""), False: (rank // inner, gathering * scattering // inner, _APART)}
+    gathered = left.new_empty(gathering * left.shape[0], left.shape[1])
+    _distributed().all_gather_into_tensor(gathered, left.contiguous(), group=_group(*numbers[neighbours_gather]))
+    matmul_reduce_scatter(gathered, right, bias, output, *numbers[not neighbours_gather])
+
+
+def _add(output: Any, bias: Any) -> None:
+    if bias is not None:
+        output.add_(bias)
+
+
+def _distributed() -> Any:
+    return sys.modules["torch.distributed"]
+
+
+def _group(number: int, size: int, domain: str) -> Any:
+    """Return the group of so many ranks of which this one has the number: neighbours, or ranks apart, those that are nearest."""
+    rank = _distributed().get_rank()
+    found: dict[int, Any] = {}
+    for group, members in sys.modules["torch.distributed.distributed_c10d"]._world.pg_group_ranks.items():
+        ranks = sorted(members)
+        span = ranks[-1] - ranks[0]
+        is_apart = span >= size > 1
+        if (
+            len(ranks) == size
+            and ranks[number] == rank
+            and is_apart == domain.startswith(_APART)
+            and _distributed().get_backend(group) != "gloo"
+        ):
+            found.setdefault(span, group)
+    if not found:
+        raise RuntimeError(f"lcal: expected a process group of {size} ranks with this one as number {number}, got none (domain {domain!r})")
+    return found[min(found)]
