@@ -1,7 +1,7 @@
-"""MindSpeed's operators of ATB (cann-nnal), computed by torch's and torch_npu's own.
+"""Operators of ATB (cann-nnal), which the engine has not got: computed by torch's and torch_npu's own, or refused by name.
 
-MindSpeed compiles them against ATB's headers as they are first called, into a module of functions. While the engine answers, its builder
-returns this one instead: the engine has no ATB, and neither ATB_HOME_PATH nor a compiler is needed.
+MindSpeed compiles some against ATB's headers as they are first called, into a module of functions. While the engine answers, its builder
+returns this one instead, so that neither ATB_HOME_PATH nor a compiler is needed. torch_npu loads a library for its own.
 """
 
 import functools
@@ -14,11 +14,34 @@ from typing import Any
 BUILDER = "mindspeed.op_builder.atb_builder"
 _OPERATORS = ("npu_matmul_add_fp32", "npu_groupmatmul_add_fp32", "lcal")
 _APART = "2"  # MindSpeed numbers so, from 20 on, domains whose ranks are no neighbours
+_TORCH_NPU = "torch_npu.op_plugin.atb._atb_ops"
+# What does the same work on the engine, by a part of the name.
+_STAND_INS = {
+    "attention_mla": "npu_fused_infer_attention_score",
+    "latent": "npu_fused_infer_attention_score",
+    "ring_mla": "npu_fusion_attention and npu_ring_attention_update",
+    "mla_preprocess": "npu_mla_prolog",
+    "attention": "npu_fused_infer_attention_score or npu_fusion_attention",
+    "topk": "npu_moe_gating_top_k",
+    "quantize": "npu_quantize",
+    "quant_rms_norm": "npu_rms_norm and npu_quantize",
+    "rotary": "npu_rotary_mul",
+    "cache_load": "npu_gather_pa_kv_cache",
+}
 
 
-def watch() -> None:
-    """Replace the builder when the program imports it."""
+def replace() -> None:
+    """Replace torch_npu's functions, and MindSpeed's builder when the program imports it."""
     sys.modules["torch_aclnn_import_hook"].Finder.watched += (BUILDER,)
+    lists, torch_npu = sys.modules.get(_TORCH_NPU), sys.modules["torch_npu"]
+    for owner, names in ((torch_npu, "API_LIST"), (getattr(torch_npu, "atb", None), "ATB_API_LIST")):
+        for name in getattr(lists, names, ()):
+            setattr(owner, name, _COMPUTED.get(name) or functools.partial(_refuse, name))
+
+
+def _refuse(name: str, *_: Any, **__: Any) -> None:
+    instead = next((f"; {function} does the same work" for part, function in _STAND_INS.items() if part in name), "")
+    raise NotImplementedError(f"{name}: an operator of ATB (cann-nnal), which the engine has not got{instead}")
 
 
 @contextmanager
@@ -53,6 +76,24 @@ def npu_groupmatmul_add_fp32(x: Any, weight: Any, group_list: Any, sums: Any) ->
 @functools.cache
 def _number_of_rows(rows: int, device: Any) -> Any:
     return sys.modules["torch"].tensor([rows], device=device)
+
+
+def reshape_and_cache(key: Any, value: Any, key_cache: Any, value_cache: Any, slot_indices: Any) -> None:
+    """Write each token's key and value into its slot of the caches, whose slots are those of all blocks."""
+    reshape_and_cache_siso(key, key_cache, slot_indices)
+    reshape_and_cache_siso(value, value_cache, slot_indices)
+
+
+def reshape_and_cache_siso(key: Any, key_cache: Any, slot_indices: Any) -> None:
+    """Write each token's key into its slot."""
+    key_cache.view(-1, *key_cache.shape[2:])[slot_indices.long()] = key
+
+
+_COMPUTED = {
+    "_npu_matmul_add_fp32": npu_matmul_add_fp32,
+    "_npu_reshape_and_cache": reshape_and_cache,
+    "_npu_reshape_and_cache_siso": reshape_and_cache_siso,
+}
 
 
 # What MindSpeed calls LCAL: products with collectives. Each is given its result, and where it communicates: the rank's number, of how many,

@@ -82,7 +82,7 @@ def _with_engine() -> Iterator[None]:
             autograd_threads.finish_at_exit()
             missing_entry_points.explain_uncaught()
             inductor.refuse()
-            atb.watch()
+            atb.replace()
             if rank_alone.is_alone():
                 rank_alone.answer_for_others()
             observe()
