@@ -9,9 +9,9 @@
 extern "C" {
 #endif
 
-// Takes the place of the faults that TORCH_ACLNN_HOST_FAULT or an earlier call asked for, in the same grammar (docs/finding_errors.md#fault-injection),
-// and counts from 0 again. Null or an empty text asks for none; streams that died and devices that were lost are then usable again.
-// 100000, and nothing changes, for a text that cannot be understood. In libascendcl.so.
+// Takes the place of the faults that TORCH_ACLNN_HOST_FAULT or an earlier call asked for, in the same grammar
+// (docs/finding_errors.md#fault-injection), and counts from 0 again. Null or an empty text asks for none; streams that died and devices
+// that were lost are then usable again. 100000, and nothing changes, for a text that cannot be understood. In libascendcl.so.
 __attribute__((visibility("default"))) aclError torchAclnnHostSetFaults(const char* faults);
 
 // What the calls that fail say besides their code, until faults are set anew: the text of aclGetRecentErrMsg, and the code of
