@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "engine/aten/adapter/collective.h"
+#include "engine/aten/adapter/relations.h"
 
 namespace torch_aclnn::host::aten {
 

@@ -16,7 +16,7 @@ at::Tensor rotated(const at::Tensor& x, const at::Tensor& rotation) {
 }
 
 // One scale for each block of so many rows and columns: the largest by 127, but at least the smallest.
-struct Blocks {
+struct QuantizedBlocks {
     const at::Tensor& x;
     int64_t rows, columns;
 
