@@ -45,7 +45,8 @@ def remedies(report: Report, moment: Moment) -> Iterator[Remedy]:
         how = (
             f"{size(divided)} of parameters, gradients and optimizer state are divided; {size(gathered)} of parameters are gathered at once"
         )
-        yield Remedy(f"shard over {ranks} ranks (FSDP2, ZeRO 3)", how, _sharded(needed, divided, gathered, ranks))
+        ways = "tensor parallelism" if report.serving else "FSDP2, ZeRO 3"
+        yield Remedy(f"shard over {ranks} ranks ({ways})", how, _sharded(needed, divided, gathered, ranks))
     yield Remedy("keep the optimizer's state on the host (offload)", f"{size(state)} less", needed - state)
 
 
