@@ -22,7 +22,8 @@ import records  # noqa: E402  # of csrc/vocabulary
 
 ABSENT = ROOT / "docs" / "absent_operations.tsv"
 VOCABULARY = ROOT / "docs" / "vocabulary.tsv"
-OP_PLUGIN = ROOT / "tests" / "op_plugin"
+DOCUMENTED = ROOT / "tests" / "documented_apis" / "figures.tsv"
+SUITES = {"op-plugin": ROOT / "tests" / "client_suites" / "op_plugin", "torch_npu": ROOT / "tests" / "client_suites" / "torch_npu"}
 
 # The numbers of aclDataType, in the order of the document.
 TYPES = {
@@ -180,14 +181,19 @@ def lists_of_vocabulary(known: Iterable[EntryPoint]) -> dict[str, list[str]]:
     }
 
 
-def lists_of_op_plugin() -> dict[str, list[str]]:
-    """Return the figures of the last run of all of op-plugin's tests, and each cause of a failure with its count."""
-    with (OP_PLUGIN / "figures.tsv").open(newline="") as file:
-        figures = list(csv.reader(file, delimiter="\t"))
-    counted = Counter((row["cause"], row["explanation"]) for row in rows_of(OP_PLUGIN / "causes.tsv"))
+def lists_of_client_suites() -> dict[str, list[str]]:
+    """Return the figures of the last runs of all tests of the suites, and each cause of a failure with its count."""
+    figures = [dict(csv.reader((folder / "figures.tsv").read_text().splitlines(), delimiter="\t")) for folder in SUITES.values()]
+    counted: Counter[tuple[str, ...]] = Counter()
+    for suite, folder in SUITES.items():
+        for row in rows_of(folder / "causes.tsv"):
+            counted[suite, row["cause"], row["explanation"]] += len(row["tests"].split())
     in_order = sorted(counted.items(), key=lambda item: (-item[1], item[0]))
     causes = [(count, *map(in_a_cell, words)) for words, count in in_order]
-    return {"figures of op-plugin": table(" | ", figures), "causes of op-plugin": table("tests | cause | explanation", causes)}
+    return {
+        "figures of client suites": table(f" | {' | '.join(SUITES)}", ((name, *(of[name] for of in figures)) for name in figures[0])),
+        "causes of client suites": table("tests | suite | cause | explanation", causes),
+    }
 
 
 def in_a_row(names: Iterable[str]) -> str:
@@ -202,7 +208,7 @@ def in_a_cell(text: str) -> str:
 
 def lists() -> dict[str, list[str]]:
     """Return the lines of each list of the page."""
-    known, named = entry_points(), named_operators()
+    known, named, documented = entry_points(), named_operators(), rows_of(DOCUMENTED)
     implemented = [entry_point for entry_point in known if not entry_point.refused]
     of_families = [line for family, found in families(implemented).items() for line in family_table(family, found)]
     refused = [entry_point.name for entry_point in known if entry_point.refused and entry_point.family == "runtime"]
@@ -212,7 +218,8 @@ def lists() -> dict[str, list[str]]:
         **lists_of_vocabulary(known),
         "operators by name": [f"{len(named)} in all: " + ", ".join(f"`{name}`" for name in named) + "."],
         "refused operations": table("operation | why", ((row["operation"], row["why"]) for row in absent_operations())),
-        **lists_of_op_plugin(),
+        "figures of documented APIs": table(" | ".join(documented[0]), (row.values() for row in documented)),
+        **lists_of_client_suites(),
         "refused functions": [", ".join(f"`{name}`" for name in refused) + "."],
     }
 

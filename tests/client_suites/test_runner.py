@@ -1,4 +1,4 @@
-"""The runner of op-plugin's tests, on test files made up here: what passes, fails, hangs, crashes or does not import."""
+"""The runner of clients' tests, on test files made up here: what passes, fails, hangs, crashes or does not import."""
 
 import json
 import os
@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from op_plugin.causes import cause
-from op_plugin.lists import Lists, figures
-from op_plugin.records import Outcome, Record, read_record, write_line
+from client_suites.causes import cause
+from client_suites.lists import Lists, figures
+from client_suites.records import Outcome, Record, read_record, write_line
 from support.subprocesses import environment_with
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -116,7 +116,7 @@ def checkout(tmp_path):
 def start(checkout: Path, *options: str, **environment: str) -> subprocess.Popen:
     path = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
     return subprocess.Popen(
-        [sys.executable, "-m", "tests.op_plugin", str(checkout), "--results", str(checkout / "results"), *options],
+        [sys.executable, "-m", "tests.client_suites", "op_plugin", str(checkout), "--results", str(checkout / "results"), *options],
         cwd=ROOT,
         env=environment_with(PYTHONPATH=path, **environment),
         stdout=subprocess.PIPE,
@@ -229,16 +229,18 @@ def test_the_list_grows_and_never_shrinks(tmp_path):
     (tmp_path / "passed.txt").write_text("one.py\n")
     lists = Lists(tmp_path)
     records = {"one.py": made_up("failed", "ValueError: no"), "two.py": made_up("passed"), "three.py": made_up("failed", "KeyError: no")}
-    assert lists.lost(records) == ["one.py"]
+    assert lists.lost(records) == ["one.py: TestIt.test_a", "one.py: no test passes", "three.py: TestIt.test_a"]
     lists.update(records)
+    assert lists.lost(records) == ["one.py: TestIt.test_a", "one.py: no test passes"]
     lists.write()
-    assert (tmp_path / "passed.txt").read_text() == "one.py\ntwo.py\n"
+    assert (tmp_path / "passed.txt").read_text() == "one.py two.py\n"
     assert [(row["file"], row["cause"]) for row in Lists(tmp_path).rows] == [("three.py", "KeyError: no")]
 
 
 def test_an_explanation_stays_with_its_test(tmp_path):
     lists = Lists(tmp_path)
     lists.update({"one.py": made_up("failed", "KeyError: no"), "two.py": made_up("failed", "KeyError: no")})
+    assert [row["tests"] for row in lists.rows] == ["TestIt.test_a"] * 2
     lists.rows[0]["explanation"] = "compares with a wrong expectation"
     lists.write()
     again = Lists(tmp_path)

@@ -4,7 +4,7 @@ import os
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-from op_plugin.processes import Processes
+from client_suites.processes import Processes
 
 
 def test_threads_do_not_take_each_others_exit_codes():

@@ -72,6 +72,6 @@ class Runner:
     def _run_process(self, file: str, record: Path, deadline: float) -> int | None:
         """Run the tests that have no record; return the exit code, or None after the deadline."""
         done = frozenset(test for test in read_record(record).tests if test != "(file)")
-        arguments = (self.directory / file, record, record.with_suffix(".log"), self.memory, done)
+        arguments = (self.directory, file, record, record.with_suffix(".log"), self.memory, done)
         record.with_suffix(".log").touch()
         return self._processes.run(child.run, arguments, 0 if self._over else max(0.0, deadline - time.monotonic()))
