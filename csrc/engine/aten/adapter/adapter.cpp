@@ -135,12 +135,19 @@ void require_dims(const Adapter& adapter, const void* const* arguments) {
 void require_dtypes_and_dims(const Adapter& adapter, const void* const* arguments) {
     DTypes converted = NO_DTYPE;
     bool has_dims = false;
-    for (size_t i = 0; i < adapter.count; ++i) has_dims |= adapter.kinds[i]->require_dims != nullptr;
-    for_each_tensor(adapter, arguments, [&](size_t i, size_t member, const aclTensor& tensor) {
+    for (size_t i = 0; i < adapter.count; ++i) {
+        const ErasedKind& kind = *adapter.kinds[i];
+        has_dims |= kind.require_dims != nullptr;
+        if (!kind.is_tensors()) continue;
         const DTypes listed = DTypes::of_bits(adapter.entry.parameter_types(i)).without(BF16 | OF_950);
-        if (!listed.has(tensor.dtype)) refuse_unless_stated(adapter, arguments, i, member);
-        if (adapter.types[i].is_operand || adapter.types[i].is_result) converted = converted | DTypes(tensor.dtype);
-    });
+        const bool is_converted = adapter.types[i].is_operand || adapter.types[i].is_result;
+        const TensorsOf tensors(kind, arguments[i]);
+        for (size_t member = 0, count = tensors.size(); member < count; ++member) {
+            const aclDataType type = tensors[member].dtype;
+            if (!listed.has(type)) refuse_unless_stated(adapter, arguments, i, member);
+            if (is_converted) converted = converted | DTypes(type);
+        }
+    }
     if ((converted.bits() & (converted.bits() - 1)) != 0) refuse_unless_convertible(adapter, arguments);
     if (has_dims) require_dims(adapter, arguments);
 }
