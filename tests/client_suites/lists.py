@@ -34,7 +34,7 @@ class Lists:
 
     def __init__(self, folder: Path) -> None:
         self.passed_path, self.causes_path, self.figures_path = (folder / name for name in ("passed.txt", "causes.tsv", "figures.tsv"))
-        self.passed = set(self.passed_path.read_text().split()) if self.passed_path.exists() else set()
+        self.passed = {word.replace("%20", " ") for word in self.passed_path.read_text().split()} if self.passed_path.exists() else set()
         self.rows: list[dict[str, str]] = []
         if self.causes_path.exists():
             with self.causes_path.open(newline="") as file:
@@ -67,7 +67,7 @@ class Lists:
         self.figures_path.write_text("".join(f"{name}\t{number}\n" for name, number in figures(records).items()))
 
     def write(self) -> None:
-        words = " ".join(sorted(self.passed))
+        words = " ".join(sorted(file.replace(" ", "%20") for file in self.passed))  # some names have a space
         self.passed_path.write_text(textwrap.fill(words, WIDTH, break_long_words=False, break_on_hyphens=False) + "\n")
         with self.causes_path.open("w", newline="") as file:
             writer = csv.DictWriter(file, COLUMNS, delimiter="\t", lineterminator="\n")

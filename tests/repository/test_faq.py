@@ -35,7 +35,7 @@ import torch_npu
 x = torch.randn(1, 3, 8, 8, device="npu")
 half = {"device": "npu", "dtype": torch.float16}
 attempt(lambda: torch_npu.npu_ffn(torch.ones(4, 8, **half), torch.ones(8, 16, **half), torch.ones(16, 8, **half), "gelu"))
-attempt(lambda: torch_npu.npu_iou(torch.rand(3, 4, device="npu"), torch.rand(3, 4, device="npu")))
+attempt(lambda: torch_npu.npu_nms_with_mask(torch.rand(3, 5, device="npu"), 0.5))
 attempt(lambda: x.to(memory_format=torch.channels_last))
 attempt(lambda: nn.MaxUnpool2d(2)(*nn.MaxPool2d(2, return_indices=True)(x)))
 attempt(lambda: nn.functional.avg_pool2d(x.cpu().double().npu(), 2))
@@ -52,7 +52,7 @@ attempt(lambda: scaler.step(optimizer))
 """: (
         (
             "aclnn... or aclnn...GetWorkspaceSize not in libopapi.so, or libopapi.so not found.",
-            "operator Iou has no entry point in the torch_aclnn host engine",
+            "operator NMSWithMask has no entry point in the torch_aclnn host engine",
             "Only contiguous_format or preserve_format is supported.",
             "aclnnMaxUnpool2d: indices: expected a data type of INT32, INT64 ... got INT8",
             "expected a data type of FLOAT, FLOAT16, BF16 ... got DOUBLE",

@@ -2,103 +2,55 @@
 #include <ATen/core/grad_mode.h>
 #include <torch/csrc/autograd/autograd.h>
 
-#include <cmath>
-
 #include "engine/aten/by_name/call.h"
+#include "engine/aten/vision/boxes.h"
 
 using namespace torch_aclnn::host;
 using namespace torch_aclnn::host::aten;
 
 namespace {
 
-constexpr double kLeast = 1e-9;
-
-// {x, y, width, height} in rows, of which x and y are the centre or, without `trans`, two corners stand for all.
-struct Rectangles {
-    at::Tensor left, top, right, bottom;
-
-    Rectangles(const at::Tensor& boxes, bool centred) {
-        const at::Tensor half_width = centred ? boxes[2] / 2 : at::Tensor(), half_height = centred ? boxes[3] / 2 : at::Tensor();
-        left = centred ? boxes[0] - half_width : boxes[0];
-        top = centred ? boxes[1] - half_height : boxes[1];
-        right = centred ? boxes[0] + half_width : boxes[2];
-        bottom = centred ? boxes[1] + half_height : boxes[3];
-    }
-    at::Tensor width() const { return right - left; }
-    at::Tensor height() const { return bottom - top; }
-};
-
-struct Pair {
-    Rectangles a, b;
-
-    at::Tensor outer_width() const { return at::maximum(a.right, b.right) - at::minimum(a.left, b.left); }
-    at::Tensor outer_height() const { return at::maximum(a.bottom, b.bottom) - at::minimum(a.top, b.top); }
-    at::Tensor shared() const {
-        const at::Tensor width = at::minimum(a.right, b.right) - at::maximum(a.left, b.left);
-        return width.clamp_min(0) * (at::minimum(a.bottom, b.bottom) - at::maximum(a.top, b.top)).clamp_min(0);
-    }
-    at::Tensor united(double least) const { return a.width() * (a.height() + least) + b.width() * (b.height() + least) - shared() + least; }
-    at::Tensor slant() const { return at::atan(b.width() / (b.height() + kLeast)) - at::atan(a.width() / (a.height() + kLeast)); }
-};
-
-at::Tensor giou(const Pair& pair) {
-    const at::Tensor outer = pair.outer_width() * pair.outer_height(), united = pair.united(0);
-    return pair.shared() / united - (outer - united) / outer;
-}
-
-at::Tensor diou(const Pair& pair) {
-    const Rectangles &a = pair.a, &b = pair.b;
-    const at::Tensor apart = ((b.left + b.right - a.left - a.right).square() + (b.top + b.bottom - a.top - a.bottom).square()) / 4;
-    return pair.shared() / pair.united(kLeast) - apart / (pair.outer_width().square() + pair.outer_height().square() + kLeast);
-}
-
-at::Tensor ciou(const Pair& pair) {
-    const at::Tensor v = 4 / (M_PI * M_PI) * pair.slant().square();
-    return diou(pair) - v * v / (1 + kLeast - pair.shared() / pair.united(kLeast) + v);
-}
-
-Pair pair_of(const Call& call, const at::Tensor& boxes, const at::Tensor& others) {
-    call.require_text("mode", "iou");
+// Of {4, N}: the corners of each box, or with `trans` its centre and size.
+Overlap overlap_of(const Call& call, const at::Tensor& boxes, const at::Tensor& others) {
     for (const at::Tensor* four : {&boxes, &others})
         if (four->dim() != 2 || four->size(0) != 4) refuse("boxes", "boxes {4, N}", shape_text(four->sizes()));
+    const std::string& mode = call.attribute<std::string>("mode", "iou");
+    if (mode != "iou" && mode != "iof") refuse("attribute mode", "iou or iof", mode);
     const bool centred = call.attribute<bool>("trans", false), crossed = call.attribute<bool>("is_cross", true);
-    return {Rectangles(boxes.unsqueeze(1), centred), Rectangles(others.unsqueeze(crossed ? 2 : 1), centred)};
+    return {corners(boxes, 0, centred).along(0), corners(others, 0, centred).along(crossed ? 1 : 0), mode == "iof"};
 }
 
-void overlap(Call& call, at::Tensor (*function)(const Pair&)) {
-    call.write(0, function(pair_of(call, call.computing(0), call.computing(1))));
-}
-
-void overlap_gradients(Call& call, at::Tensor (*function)(const Pair&)) {
+void write_gradients(Call& call, at::Tensor (Overlap::*result_of)() const) {
     const c10::impl::ForceDispatchKeyGuard with_autograd(c10::default_included_set, c10::default_excluded_set);
     const at::AutoGradMode enabled(true);
     const at::Tensor boxes = call.computing(1).detach().requires_grad_(), others = call.computing(2).detach().requires_grad_();
-    const at::Tensor result = function(pair_of(call, boxes, others));
-    const auto gradients = torch::autograd::grad({result}, {boxes, others}, {call.computing(0).reshape(result.sizes())});
+    const at::Tensor result = (overlap_of(call, boxes, others).*result_of)();
+    const at::Tensor given = call.computing(0).to(result.scalar_type()).reshape(result.sizes());
+    const auto gradients = torch::autograd::grad({result}, {boxes, others}, {given});
     for (size_t i = 0; i < 2; ++i) call.write(i, gradients[i]);
 }
 
 }  // namespace
 
-RUN_OPERATOR(GIoU, overlap(call, giou))
-RUN_OPERATOR(GIoUGrad, overlap_gradients(call, giou))
-RUN_OPERATOR(DIoU, overlap(call, diou))
-RUN_OPERATOR(DIoUGrad, overlap_gradients(call, diou))
+RESULT_OPERATOR(GIoU, overlap_of(call, call.computing(0), call.computing(1)).general())
+RUN_OPERATOR(GIoUGrad, write_gradients(call, &Overlap::general))
+RESULT_OPERATOR(DIoU, overlap_of(call, call.computing(0), call.computing(1)).distant())
+RUN_OPERATOR(DIoUGrad, write_gradients(call, &Overlap::distant))
 OPERATOR(CIoU) {
-    const Pair pair = pair_of(call, call.computing(0), call.computing(1));
-    call.write(0, ciou(pair));
-    call.write(1, pair.slant());
+    const Overlap overlap = overlap_of(call, call.computing(0), call.computing(1));
+    call.write(0, overlap.complete());
+    call.write(1, overlap.angle());
 }
 
-// Of boxes with the corners {x1, y1, x2, y2} in columns; in mode iof the part of each ground truth that a box covers.
+// Of boxes in rows, by their corners. The number is added to each side, and not to what both have.
 OPERATOR(Iou) {
     const at::Tensor boxes = call.computing(0), truths = call.computing(1);
+    for (const at::Tensor* four : {&boxes, &truths})
+        if (four->dim() != 2 || four->size(1) != 4) refuse("boxes", "boxes {N, 4}", shape_text(four->sizes()));
     const std::string& mode = call.attribute<std::string>("mode", "iou");
     if (mode != "iou" && mode != "iof") refuse("attribute mode", "iou or iof", mode);
-    if (boxes.dim() != 2 || boxes.size(1) != 4 || truths.dim() != 2 || truths.size(1) != 4)
-        refuse("inputs", "boxes {N, 4}", shape_text(boxes.sizes()));
     const double more = call.attribute<float>("eps", 1);
-    const Rectangles a(boxes.t().unsqueeze(1), false), b(truths.t().unsqueeze(2), false);
-    const at::Tensor area = (b.width() + more) * (b.height() + more), shared = Pair{a, b}.shared();
-    call.write(0, shared / (mode == "iof" ? area : (a.width() + more) * (a.height() + more) + area - shared));
+    const Boxes first = corners(boxes, 1, false).along(0), second = corners(truths, 1, false).along(1);
+    const at::Tensor common = common_area(first, second), of_second = (second.width() + more) * (second.height() + more);
+    call.write(0, common / (mode == "iof" ? of_second : (first.width() + more) * (first.height() + more) + of_second - common));
 }

@@ -7,31 +7,12 @@
 #include "engine/aten/numerics/indices.h"
 #include "engine/aten/numerics/results.h"
 #include "engine/aten/quantization/packed_integers.h"
+#include "engine/aten/vision/boxes.h"
 #include "vocabulary/vision/detection_calls.h"
 
 using namespace torch_aclnn::host::aten;
 
 namespace {
-
-// Corners of boxes, one tensor for each.
-struct Boxes {
-    at::Tensor x0, y0, x1, y1;
-
-    at::Tensor width() const { return x1 - x0; }
-    at::Tensor height() const { return y1 - y0; }
-    // In a dimension of their own, so that each meets each of others.
-    Boxes along(int64_t dim) const { return {x0.unsqueeze(dim), y0.unsqueeze(dim), x1.unsqueeze(dim), y1.unsqueeze(dim)}; }
-};
-Boxes corners(const at::Tensor& boxes, int64_t dim, bool centred) {
-    const at::Tensor all = to_double(boxes).movedim(dim, 0);
-    if (!centred) return {all[0], all[1], all[2], all[3]};
-    const at::Tensor half_width = all[2] / 2, half_height = all[3] / 2;
-    return {all[0] - half_width, all[1] - half_height, all[0] + half_width, all[1] + half_height};
-}
-at::Tensor common_area(const Boxes& a, const Boxes& b) {
-    const at::Tensor width = at::minimum(a.x1, b.x1) - at::maximum(a.x0, b.x0), height = at::minimum(a.y1, b.y1) - at::maximum(a.y0, b.y0);
-    return width.clamp_min(0) * height.clamp_min(0);
-}
 
 // Where a convolution samples: four pixels around each position, and how much of each. Positions are in the order of the output's rows, the
 // kernel's rows, the output's columns and the kernel's columns.
@@ -133,20 +114,9 @@ static void compute(const call::Iou& a) {
 
 // The overlap without a part for the distance of the centres, and one for how the shapes differ, as angles of the diagonals.
 static void compute(const call::CIoU& a) {
-    constexpr double kEpsilon = 1e-9;
-    const Boxes first = corners(a.bBoxes, 0, a.trans).along(0), second = corners(a.gtBoxes, 0, a.trans).along(a.isCross ? 1 : 0);
-    const at::Tensor common = common_area(first, second), height = first.height() + kEpsilon, of_second = second.height() + kEpsilon;
-    const at::Tensor second_area = second.width() * of_second;
-    const at::Tensor whole = a.mode == "iof" ? second_area : first.width() * height + second_area - common;
-    const at::Tensor overlaps = common / (whole + kEpsilon);
-    const at::Tensor wide = at::maximum(first.x1, second.x1) - at::minimum(first.x0, second.x0);
-    const at::Tensor high = at::maximum(first.y1, second.y1) - at::minimum(first.y0, second.y0);
-    const at::Tensor across = second.x0 + second.x1 - first.x0 - first.x1, down = second.y0 + second.y1 - first.y0 - first.y1;
-    const at::Tensor apart = (across.square() + down.square()) / 4 / (wide.square() + high.square() + kEpsilon);
-    const at::Tensor angle = at::atan(second.width() / of_second) - at::atan(first.width() / height);
-    const at::Tensor shapes = angle.square() * (4 / (M_PI * M_PI));
-    write(a.overlap, overlaps - apart - shapes.square() / (1 + kEpsilon - overlaps + shapes));
-    write(a.atanSub, angle);
+    const Overlap overlap{corners(a.bBoxes, 0, a.trans).along(0), corners(a.gtBoxes, 0, a.trans).along(a.isCross ? 1 : 0), a.mode == "iof"};
+    write(a.overlap, overlap.complete());
+    write(a.atanSub, overlap.angle());
 }
 
 static void compute(const call::DeformableConv2d& a) {
