@@ -25,7 +25,7 @@ RUNTIME = ("error", "config", "fault", "diagnostics", "call", "device", "memory"
 ATEN = {
     "adapter": "numerics",
     "attention": "matmul quantization random",
-    "by_name": "layout quantization random recurrent training",
+    "by_name": "layout quantization random recurrent training vision",
     "collective_matmul": "matmul quantization",
     "indexing": "pointwise",
     "kv_cache": "quantization",
