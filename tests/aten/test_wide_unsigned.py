@@ -91,7 +91,7 @@ def test_the_upper_bit_is_not_a_sign(name, dtype):
         there = x.to(DEVICE)
         call("aclnnInplaceGeTensor", there, y)
         assert there.tolist() == expected.int().tolist()
-    for number in (0, 3) if dtype != torch.uint64 else ():
+    for number in (0, 3) if dtype != torch.uint64 or name == "Ge" else ():
         check(f"aclnn{name}Scalar", (numbers, scalar(number)), torch.tensor([ORDERS[name](each, number) for each in numbers.tolist()]))
 
 

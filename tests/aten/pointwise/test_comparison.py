@@ -52,3 +52,8 @@ def test_equal_compares_wholes():
 def test_a_number_is_at_least_a_tensor(dtype):
     x = torch.tensor([1, 2, 3], dtype=dtype)
     assert torch.ge(torch.tensor(2, dtype=dtype), x.to(DEVICE)).cpu().tolist() == [True, True, False]
+
+
+def test_closeness_is_not_rounded_to_half_types():
+    x, y = (torch.tensor([number], dtype=torch.bfloat16, device=DEVICE) for number in (258.0, 1.0))
+    assert not torch.isclose(x, y, rtol=0, atol=256).item()

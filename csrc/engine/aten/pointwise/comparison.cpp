@@ -25,9 +25,11 @@ static at::Tensor& compared(at::Tensor& out, const at::Tensor& self, const at::T
 }
 template <at::Tensor& (*function)(at::Tensor&, const at::Tensor&, const at::Scalar&)>
 static at::Tensor& compared(at::Tensor& out, const at::Tensor& self, const at::Scalar& other) {
-    return function(out, ordered(self), other);
+    if (self.scalar_type() != at::kUInt64) return function(out, ordered(self), other);
+    if (!other.isIntegral(/*includeBool=*/true)) return function(out, self.to(at::kDouble), other);
+    if (other.type() != at::kUInt64 && other.toLong() < 0)
+        return function(out, at::zeros_like(self, at::kLong), other);  // all are above it
+    return function(out, ordered(self), static_cast<int64_t>(other.toUInt64()) ^ std::numeric_limits<int64_t>::min());
 }
-
-// Its one caller is torch.ge with a number in front: what is at most the number.
 
 #include "vocabulary/pointwise/comparison_rows.inc"

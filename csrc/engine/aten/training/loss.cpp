@@ -94,10 +94,14 @@ struct Ctc {
     }
 };
 
-// ATen multiplies in place of one of the two.
+// The logarithm of 1 + exp(-x y). ATen's own function computes the exponential, which overflows in float32 from 89 on.
 at::Tensor soft_margin(const at::Tensor& self, const at::Tensor& target, int64_t reduction) {
-    const std::vector<at::Tensor> both = at::broadcast_tensors({self, target});
-    return at::soft_margin_loss(both[0], both[1], reduction);
+    const at::Tensor losses = at::softplus(-self * target);
+    return reduction == at::Reduction::None ? losses : reduction == at::Reduction::Mean ? losses.mean() : losses.sum();
+}
+at::Tensor soft_margin_backward(const at::Tensor& grad_output, const at::Tensor& self, const at::Tensor& target, int64_t reduction) {
+    const at::Tensor gradient = -target * at::sigmoid(-self * target);
+    return gradient * gradient_factor(grad_output, gradient.numel(), reduction);
 }
 
 }  // namespace
@@ -128,7 +132,7 @@ static void compute(const call::BinaryCrossEntropyWithLogitsBackward& a) {
     const at::Tensor positive = a.posWeight ? upcast(*a.posWeight) * y : y;
     at::Tensor gradient = (positive + 1 - y) * probability - positive;
     if (a.weight) gradient = gradient * upcast(*a.weight);
-    write(a.out, gradient * gradient_factor(upcast(a.gradOutput), x.numel(), a.reduction));
+    write(a.out, gradient * gradient_factor(upcast(a.gradOutput), a.out.numel(), a.reduction));
 }
 
 static void compute(const call::BinaryCrossEntropyWithLogitsTargetBackward& a) {
@@ -144,8 +148,9 @@ static void compute(const call::KlDivBackward& a) {
 }
 static void compute(const call::KlDivTargetBackward& a) {
     const at::Tensor x = upcast(a.self), y = upcast(a.target);
-    const at::Tensor gradient = a.logTarget ? at::exp(y) * (y + 1 - x) : at::log(y) + 1 - x;
-    write(a.gradTarget, gradient * gradient_factor(upcast(a.gradOutput), a.self.numel(), a.reduction));
+    const at::Tensor factor = gradient_factor(upcast(a.gradOutput), y.numel(), a.reduction);
+    // What is 0 has no part in the loss, and no gradient.
+    write(a.gradTarget, a.logTarget ? factor * at::exp(y) * (y + 1 - x) : (factor * (at::log(y) + 1 - x)).masked_fill(y == 0, 0));
 }
 
 static void compute(const call::CtcLoss& a) {
