@@ -12,6 +12,7 @@ POSITIONS = re.compile(r"ind(ex|ices)|label|target|idx|ids|slot|sorter", re.I)
 # By entry point and parameter: numbers within (0, 1) or above 0, that are finite or ascend, integers below a number.
 OTHERS = {re.compile(f"aclnn({pattern})"): kind for pattern, kind in {
     r"BinaryCrossEntropy(Backward)?\.(self|target)": "unit",
+    r"KlDiv\w*\.target": "positive",
     r"\w*(Loss|CrossEntropy|KlDiv)\w*\.(self|input|target|features|labels|weight|posWeight)": "finite",
     r"FakeQuant\w*\.(self|zeroPoint)": "finite",
     r"FakeQuant\w*\.scale": "positive",

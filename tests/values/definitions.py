@@ -54,6 +54,7 @@ FUNCTIONS: dict[str, Any] = {
     **NAMES,
     **{each.__name__: each for each in (cumulated, along, affine, rms, group_norm, gradient, write_gradients, write_loss_gradient)},
     **{"F": F, "turned": turned},
+    "bits": lambda mask, like: (mask.reshape(-1, 1) >> torch.arange(8) & 1).reshape(-1)[: like.numel()].view(like.shape),
     "half": lambda x, dim, which: x.chunk(2, dim)[which],
     "positions": lambda indices: tuple(index if index.dtype == torch.bool else index.long() for index in indices),
     "with_logits": lambda x, y, *others: at.binary_cross_entropy_with_logits(*torch.broadcast_tensors(x, y), *others),

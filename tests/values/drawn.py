@@ -80,6 +80,8 @@ def _attribute(rng: Random, parameter: Parameter, value: Any, first: Tensor) -> 
         return ctypes.c_int64(rng.randrange(-max(rank, 1), max(rank, 1)))
     if kind == "Dims" and rank:
         return IntArray(tuple(rng.sample(range(rank), rng.randrange(rank + 1))))
+    if window := re.match(r"(Opt)?Steps|Pads|PositiveSizes", kind):
+        return IntArray(tuple(rng.choice((0, 1) if window[0] == "Pads" else (1, 1, 2, 3)) for _ in value.values))
     if isinstance(value, Scalar) and value.dtype in set(DType):
         whole = first.dtype not in FLOATING_TYPES + COMPLEX_TYPES and rng.random() < 0.7
         dtype, number = DType.INT64 if whole else rng.choice((value.dtype, DType.FLOAT)), rng.choice(NUMBERS)

@@ -125,6 +125,7 @@ NAMES: dict[str, Any] = {
     },
     **{"product_type": type_of_sum, "sum_type": type_of_sum, "norm_type": lambda _, out: out.dtype},
     "as_mask": lambda mask: mask.bool(),
+    "positions_in": lambda _, __, positions: positions.long(),
     "scale": lambda number: number if number > 0 and number != 1 else None,
     "all_if_empty": lambda dims: dims or None,
     "dims_or_all": lambda dims: dims or [],

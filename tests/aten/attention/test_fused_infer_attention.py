@@ -3,7 +3,7 @@
 import pytest
 import torch
 import torch_npu
-from checks import DEVICE, HALVES, close, definitions, drawn, on_npu
+from checks import DEVICE, HALVES, close, on_npu
 from definitions import attention, halves
 from sequences import TO_LAYOUT
 
@@ -164,25 +164,3 @@ def test_what_does_not_fit_is_refused():
         with pytest.raises(RuntimeError, match=name):
             torch_npu.npu_fused_infer_attention_score(q, q, q, input_layout="BNSD", **options)
             torch.npu.synchronize()
-
-
-def older(name, count, arguments):
-    query, keys = drawn(1, 2, count, 8), drawn(1, 2, 7, 8)
-    seen = 6 if count == 1 else 7
-    return name, [query, keys, keys.flip(2)], arguments, lambda q, k, v: attention(q, k[:, :, :seen], v[:, :, :seen], 0.5)[0], HALVES
-
-
-FAR = 2**31 - 1
-test_older_versions = definitions(
-    [
-        older("aclnnPromptFlashAttention", 5, (None, None, None, 2, 0.5, FAR, FAR, b"BNSD", 2)),
-        older("aclnnPromptFlashAttentionV2", 5, (*[None] * 9, 2, 0.5, FAR, FAR, b"BNSD", 2, 0)),
-        *[
-            older(
-                *(f"aclnnIncreFlashAttention{version}", 1),
-                lambda q, k, v, more=more, last=last: (q, (k,), (v,), None, None, [6], *[None] * more, 2, 0.5, b"BNSD", 2, *last),
-            )
-            for version, more, last in (("", 0, ()), ("V2", 5, ()), ("V3", 8, (0, 0)))
-        ],
-    ]
-)

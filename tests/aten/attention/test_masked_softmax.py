@@ -18,13 +18,6 @@ with_biases = torch_npu.npu_masked_softmax_with_rel_pos_bias
 X, BIAS = drawn(2, 3, 2, 4, 5), drawn(1, 1, 2, 4, 5)
 ROWS = [
     ("aclnnScaledMaskedSoftmax", [drawn(2, 3, 4)], (MASK, 0.5, False), lambda x: masked_softmax(x, MASK), FLOATS),
-    (
-        "aclnnScaledMaskedSoftmaxBackward",
-        [drawn(2, 3, 4), drawn(2, 3, 4).flip(0)],
-        lambda g, x: (g, masked_softmax(x.cpu().double(), MASK).to(x.dtype), MASK, 0.5, False),
-        lambda g, x: g * 0 + torch.autograd.grad(masked_softmax(leaf := x.requires_grad_(), MASK), leaf, g)[0],
-        (torch.float32,),
-    ),
     (with_biases, [X, drawn(1, 3, 1, 4, 5), BIAS], lambda *x: (*x, 0.5), lambda x, mask, b: (0.5 * x + mask + b).softmax(-1), FLOATS),
     (with_biases, [X, BIAS], lambda x, bias: (x, None, bias, 0.5), lambda x, bias: (0.5 * x + bias).softmax(-1), FLOATS),
 ]

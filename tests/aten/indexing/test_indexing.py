@@ -12,7 +12,7 @@ from cases import LAYOUTS, booleans, constant, integers, randn, rows, table, val
 from direct import call, client, fails, scalar
 
 PLACES = torch.tensor([[2, 1], [0, 3]])
-CUBES, ROW = [drawn(3, 4, 5)], [drawn(5)]
+CUBES = [drawn(3, 4, 5)]
 DTYPES = (torch.float32, torch.float16, torch.int64, torch.bool)  # one of each size: elements are moved
 X = randn(4, 5, 6)
 
@@ -111,7 +111,6 @@ test_torchs_functions = table(CASES)
 ROWS = [
     ("aclnnGatherNd", CUBES, (PLACES, False), lambda x: torch.stack([x[2, 1], x[0, 3]]), (*FLOATS, *WHOLE)),
     ("aclnnGatherNd", CUBES, (-1 - PLACES[:, :1], True), lambda x: torch.stack([x[0], x[2]]), FLOATS),
-    ("aclnnGather", ROW, (0, 1 - PLACES[0]), lambda x: torch.stack([x[-1], x[0]]), FLOATS),
 ]
 test_definitions = definitions(ROWS)
 

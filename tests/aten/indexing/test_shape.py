@@ -18,7 +18,7 @@ def window_gradient(grad, step):
     return out
 
 
-CUBES, ROW, MATRIX = [drawn(3, 4, 5)], [drawn(5)], [drawn(4, 5)]
+CUBES = [drawn(3, 4, 5)]
 
 
 def split_into(x, left, right):
@@ -39,8 +39,6 @@ MOVED = [
     ("aclnnPermute", ([2, 0, -2],), torch.stack([NUMBERS[:, :, i] for i in range(7)])),
 ]
 ROWS = [
-    ("aclnnDiag", ROW, (2,), lambda x: torch.diag(x, 2), (*FLOATS, *WHOLE)),
-    ("aclnnDiag", MATRIX, (-1,), lambda x: torch.stack([x[i + 1, i] for i in range(3)]), (*FLOATS, *WHOLE)),
     ("aclnnFlatten", CUBES, (-2,), lambda x: x.reshape(3, 20), (*FLOATS, *WHOLE)),
     ("aclnnFlatten", CUBES, (0,), lambda x: x.reshape(1, 60), FLOATS),
     ("aclnnUnfoldGrad", [drawn(3, 2, 5, 2)], ([3, 4, 5], 1, 2, 2), lambda g: window_gradient(g, 2), FLOATS),

@@ -1,13 +1,11 @@
 """linear_algebra.cpp against definitions in float64."""
 
-import ctypes
-
 import torch_aclnn
 import pytest
 import torch
 import torch.nn.functional as F
 import torch_npu
-from checks import DEVICE, FLOATS, WHOLE, close, definitions, drawn, on_npu
+from checks import DEVICE, FLOATS, close, definitions, drawn, on_npu
 
 from cases import LAYOUTS, randn, rows_with, table
 from direct import call, fraction
@@ -58,7 +56,7 @@ CASES = [
 ]
 
 test_torchs_functions = pytest.mark.filterwarnings("ignore")(table(CASES))
-CUBE, NPU = ctypes.c_int8(CUBE_MATH_TYPE), torch.ops.npu
+NPU = torch.ops.npu
 
 
 def transposed_product(factor):
@@ -72,30 +70,7 @@ def transposed_product(factor):
     return (lambda a, b: NPU.npu_transpose_batchmatmul(a, b, **options)), [drawn(3, 4, 5), drawn(4, 5, 2)], (), exact, FLOATS
 
 
-PAIR = [drawn(4), drawn(5)]
-FACTORS = [drawn(2, 3, 4, 5), drawn(2, 3, 4, 6, 5)]
-test_definitions = definitions(
-    [
-        ("aclnnEinsum", PAIR, lambda *x: (x, b"a,b->ab"), lambda x, y: x[:, None] * y, (*FLOATS[:2], *WHOLE)),
-        ("aclnnEinsum", FACTORS, lambda *x: (x, b"abcd,abced->abce"), lambda x, y: (x[:, :, :, None] * y).sum(-1), (*FLOATS[:2], *WHOLE)),
-        *[("aclnnPdistForward", [drawn(4, 3)], (fraction(p),), lambda x, p=p: F.pdist(x, p), FLOATS[:1]) for p in (0.0, 1.0, 2.0, 3.0)],
-        ("aclnnGer", PAIR, (), torch.outer, FLOATS[:1]),
-        *[
-            ("aclnnBatchMatMul", [drawn(m, 2, 5), drawn(n, 5, 4)], (..., CUBE), torch.matmul, FLOATS)
-            for m, n in ((1, 3), (3, 1), (3, 3), (1, 1), (0, 1))
-        ],
-        *[
-            (
-                *("aclnnGemm", [drawn(*(4, 3)[:: 1 if m else -1]), drawn(*(5, 4)[:: 1 if n else -1]), drawn(5)]),
-                (ctypes.c_float(0.5), ctypes.c_float(2), m, n, ..., CUBE),
-                *(lambda a, b, c, m=m, n=n: 0.5 * (a.T if m else a) @ (b.T if n else b) + 2 * c, FLOATS[:2]),
-            )
-            for m in (0, 1)
-            for n in (0, 1)
-        ],
-        *map(transposed_product, (1, 2)),
-    ]
-)
+test_definitions = definitions([*map(transposed_product, (1, 2))])
 
 
 @pytest.mark.parametrize("some", [True, False])

@@ -5,7 +5,7 @@ from ctypes import c_int
 import pytest
 import torch
 import torch.nn.functional as F
-from checks import DEVICE, FLOATS, close, definitions, drawn, zeros
+from checks import DEVICE, FLOATS, close, drawn, zeros
 
 from cases import LAYOUTS, constant, randn, rows, rows_with, table, uniform
 from direct import call, refuses
@@ -50,65 +50,6 @@ def normal(total, weight=1.0, bias=0.0, epsilon=1e-3, dims=1):
     return (total - mean) * rstd * weight + bias, mean.float(), rstd.float()
 
 
-def instance_norm(x, weight, bias, last):
-    y, mean, variance = (F.instance_norm(x, eps=1e-3), x.mean((2, 3), keepdim=True), x.var((2, 3), correction=0, keepdim=True))
-    y = y * weight.view(-1, 1, 1) + bias.view(-1, 1, 1)
-    return tuple(one.movedim(1, -1) if last else one for one in (y, mean, variance))
-
-
-def deep_norm(x, gx, beta, gamma):
-    y, mean, rstd = normal(0.3 * x + gx, gamma, beta, 1e-6, gamma.dim())
-    return mean, rstd, y
-
-
-def deep_norm_gradients(x, gx, beta, gamma, dy):
-    leaves = [t.requires_grad_() for t in (x, gx, beta, gamma)]
-    of_x, of_gx, *rest = torch.autograd.grad(deep_norm(*leaves)[2], leaves, dy)
-    return of_x, of_gx, *(one.float() for one in rest)
-
-
-XS, ROW = [drawn(3, 4, 6), drawn(3, 4, 6, seed=6)], [drawn(6), drawn(6, seed=6), drawn(6, seed=7)]
-test_definitions = definitions(
-    [
-        *[
-            (
-                *("aclnnAdaLayerNorm", [XS[0], rows, rows.flip(0), *ROW[:2]], (1e-3,)),
-                *(lambda x, s, t, w, b: normal(x, w, b)[0] * (1 + s.view(3, 1, 6)) + t.view(3, 1, 6), FLOATS),
-            )
-            for rows in (drawn(3, 6), drawn(3, 1, 6))
-        ],
-        *[
-            (
-                *("aclnnInstanceNorm", [drawn(2, 3, 4, 5), drawn(3), drawn(3)]),
-                lambda x, w, b, last=last: ((x.movedim(1, -1) if last else x).contiguous(), w, b, b"NHWC" if last else b"NCHW", 1e-3),
-                *(lambda x, w, b, last=last: instance_norm(x, w, b, last), FLOATS[:2]),
-            )
-            for last in (False, True)
-        ],
-        (*("aclnnFastLayerNorm", [XS[0], *ROW[:2]], lambda x, w, b: (x, [6], w, b, 1e-3)), *(lambda x, w, b: normal(x, w, b), FLOATS[:1])),
-        *[
-            (name, [*XS, drawn(*size), drawn(*size, seed=6), *more], arguments, definition, FLOATS)
-            for size in ((6,), (4, 6))
-            for name, more, arguments, definition in (
-                ("aclnnDeepNorm", [], (0.3, 1e-6), deep_norm),
-                (
-                    *("aclnnDeepNormGrad", [drawn(3, 4, 6, seed=7)]),
-                    lambda x, gx, b, g, dy: (dy, x, gx, g, *deep_norm(*(t.double() for t in (x, gx, b, g)))[:2], 0.3),
-                    deep_norm_gradients,
-                ),
-            )
-        ],
-        *[
-            (
-                *("aclnnAddLayerNorm", [*XS, *ROW], lambda x, y, g, b, c, added=added: (x, y, g, b, c if added else None, 1e-5, True)),
-                *(lambda x, y, g, b, c, added=added: (*normal(t := x + y + added * c, g, b, 1e-5), t), FLOATS),
-            )
-            for added in (False, True)
-        ],
-    ]
-)
-
-
 @pytest.mark.parametrize("smooth", [True, False])
 def test_adaptive_layer_norm_that_is_quantised(smooth):
     x, scale, shift, factors = (tensor.half() for tensor in (drawn(2, 3, 8), drawn(2, 8), drawn(2, 1, 8), drawn(8)))
@@ -147,18 +88,6 @@ def test_layer_norm_in_each_mode(mode):
     x, out = drawn(3, 4, 6).float(), zeros(3, 4, 6)
     call("aclnnLayerNormWithImplMode", x, [6], None, None, 1e-3, out, None, None, c_int(mode))
     close(out, normal(x.double())[0])
-
-
-@pytest.mark.parametrize("dtype", FLOATS, ids=str)
-def test_gradient_of_added_layer_norm(dtype):
-    x1, x2, gamma, dy, dsum = (one.to(dtype) for one in (*XS, ROW[0], drawn(3, 4, 6, seed=7), drawn(3, 4, 6, seed=8)))
-    total, weight, bias = (one.double().requires_grad_() for one in (x1.double() + x2.double(), gamma, torch.zeros(6)))
-    y, mean, rstd = normal(total, weight, bias, 1e-5)
-    expected = torch.autograd.grad((y * dy.double()).sum() + (total * dsum.double()).sum(), (total, weight, bias))
-    there = [one.detach().to(DEVICE) for one in (dy, x1, x2, rstd, mean, gamma, dsum)]
-    dx, _, *of_weights = torch.ops.npu.npu_add_layer_norm_backward(*there)
-    close(dx, expected[0], 2e-2 if dtype != torch.float32 else None)
-    close(of_weights, expected[1:], 1e-3)
 
 
 def test_gradients_of_a_weight_and_bias_that_were_not_given():

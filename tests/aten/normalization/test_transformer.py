@@ -5,7 +5,7 @@ import torch
 import torch.nn.functional as F
 import torch_npu
 from checks import DEVICE, FLOATS, HALVES, close, definitions, drawn, on_npu, there
-from definitions import gelu, rms_norm, swiglu, taken_apart, turned
+from definitions import rms_norm, swiglu, taken_apart, turned
 
 from direct import call
 
@@ -46,14 +46,6 @@ test_definitions = definitions(
         (NPU.npu_swiglu, [X], (-1,), swiglu, FLOATS, True),
         (NPU.npu_swiglu, [X], (1,), lambda x: swiglu(x.mT).mT, FLOATS, True),
         (NPU.npu_interleave_rope, TURNED, (), lambda x, *of: turned(taken_apart(x), *of), FLOATS),
-        (
-            *(
-                "aclnnRotaryPositionEmbeddingV2",
-                [one[..., :6] for one in TURNED] + [drawn(6, 6)],
-                lambda x, cos, sin, m: (x, cos, sin, 0, m),
-            ),
-            *(lambda x, cos, sin, m: x * cos + x @ m * sin, FLOATS[:1]),
-        ),
         *[
             row
             for mode in ("half", "interleave")
@@ -72,7 +64,6 @@ test_definitions = definitions(
                 ),
             )
         ],
-        ("aclnnGeGlu", [drawn(3, 8)], (-1, 1), lambda x: (x[:, :4] * gelu(x[:, 4:]), gelu(x[:, 4:])), FLOATS),
         *[
             (NPU.npu_geglu, [X], (1, number, left), lambda x, left=left, mode=mode: gated(x, left, mode), FLOATS[:1], True)
             for number, mode in enumerate(("none", "tanh"))
@@ -80,10 +71,6 @@ test_definitions = definitions(
         ],
         (NPU.npu_fast_gelu, [X], (), lambda x: x * torch.sigmoid(1.702 * x), FLOATS[:1], True),
         (NPU.npu_group_norm_silu, CHANNELS, (3, 1e-5), lambda *x: group_norm(*x, F.silu), FLOATS),
-        *[
-            ("aclnnGroupNormSiluV2", CHANNELS, (3, 1e-5, activate), lambda *x, f=f: group_norm(*x, f), FLOATS[:1])
-            for activate, f in ((True, F.silu), (False, lambda x: x))
-        ],
         (
             *(lambda x, g, b: torch_npu.npu_group_norm_swish(x, 3, g, b, eps=1e-5, swish_scale=1.3), CHANNELS, ()),
             *(lambda *x: group_norm(*x, lambda y: y * torch.sigmoid(1.3 * y))[:2], FLOATS, True),

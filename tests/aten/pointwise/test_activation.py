@@ -2,7 +2,7 @@
 
 import torch
 import torch.nn.functional as F
-from checks import FLOATS, definitions, drawn
+from checks import FLOATS
 
 from cases import LAYOUTS, in_turn, randn, rows, table, values, written
 
@@ -32,29 +32,3 @@ CASES = [
     *rows("relu-nan", torch.relu, values([float("nan"), -1.0])),
 ]
 test_torchs_functions = table(CASES)
-
-
-def selu_gradient(grad, result):
-    alpha, scale = 1.6732632423543772, 1.0507009873554805
-    return grad * torch.where(result > 0, scale, result + alpha * scale)
-
-
-def gelu_gradient(grad, x, mode):
-    return torch.autograd.grad(F.gelu(leaf := x.requires_grad_(), approximate=mode), leaf, grad)[0]
-
-
-PAIR = [drawn(3, 4, 5), drawn(3, 4, 5).flip(0)]
-test_definitions = definitions(
-    [
-        ("aclnnSeluBackward", PAIR, (), selu_gradient, FLOATS),
-        ("aclnnLogSigmoid", PAIR[:1], (), F.logsigmoid, FLOATS[:1]),
-        *[
-            row
-            for number, mode in enumerate(("none", "tanh"))
-            for row in (
-                ("aclnnGeluV2", PAIR[:1], (number,), lambda x, mode=mode: F.gelu(x, approximate=mode), FLOATS),
-                ("aclnnGeluBackwardV2", PAIR, (mode.encode(),), lambda g, x, mode=mode: gelu_gradient(g, x, mode), FLOATS[:1]),
-            )
-        ],
-    ]
-)

@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from checks import DEVICE, FLOATS, HALVES, WHOLE, check, close, definitions, drawn
+from checks import DEVICE, FLOATS, HALVES, check
 
 from cases import LAYOUTS, booleans, in_turn, integers, randn, rows, table, uniform, written
 from direct import call, scalar
@@ -64,16 +64,6 @@ CASES = [
     *rows("number-plus", lambda x: torch.add(torch.tensor(1.5), x, alpha=2), randn(3, 4), dtypes=FLOATS, close=True, rounded_once=True),
 ]
 test_torchs_functions = table(CASES)
-test_definitions = definitions(
-    [
-        ("aclnnSum", [drawn(3, 4, 5), drawn(4, 1), drawn(1, 1, 5)], lambda *x: (x,), lambda x, y, z: x + y + z, (*FLOATS[:2], torch.int32)),
-        ("aclnnMinN", [drawn(3, 4), drawn(3, 4).flip(0).abs()], lambda *x: (x,), torch.minimum, FLOATS[:2]),
-        (
-            *("aclnnMaxN", [drawn(3, 4), drawn(4).flip(0), drawn(3, 1)], lambda *x: (x,)),
-            *(lambda x, y, z: torch.stack(torch.broadcast_tensors(x, y, z)).amax(0), (*FLOATS, *WHOLE)),
-        ),
-    ]
-)
 
 
 @pytest.mark.parametrize("name", ["AndTensor", "AndTensorOut", "AndScalar", "OrTensor", "OrScalar"])
@@ -83,13 +73,6 @@ def test_bits(name):
     check(f"aclnnBitwise{name}", (x, given), expected)
     call(f"aclnnInplaceBitwise{name}", there, given)
     assert there.cpu().equal(expected)
-
-
-def test_xlogy_in_place():
-    x, y = drawn(3, 4).half(), drawn(3, 4).abs().half()
-    there = x.to(DEVICE)
-    call("aclnnInplaceXLogYTensor", there, y)
-    close(there, torch.xlogy(x.double(), y.double()))
 
 
 @pytest.mark.parametrize(("dtype", "count"), [(HALVES[0], 7), (HALVES[1], 100)])  # ATen's loops end with elements of their own

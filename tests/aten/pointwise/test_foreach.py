@@ -1,8 +1,5 @@
 """foreach.cpp against definitions in float64."""
 
-import itertools
-
-import pytest
 import torch
 from checks import DEVICE, FLOATS, drawn
 
@@ -70,30 +67,7 @@ CASES = [
     *rows("strided", lambda x, y: torch._foreach_add([x[:, ::2], x.t()], [y[:, ::2], y.t()]), *[randn(4, 6)] * 2),
     *rows("empty", lambda x: torch._foreach_mul([x, x + 1], 2.0), randn(0, 3)),
 ]
-NUMBER = {
-    "AddScalar": lambda n, x: x + n,
-    "SubScalar": lambda n, x: x - n,
-    "MulScalar": lambda n, x: x * n,
-    "DivScalar": lambda n, x: x / n,
-    "PowScalar": lambda n, x: x**n,
-    "MaximumScalar": lambda n, x: x.clamp(min=n),
-    "MinimumScalar": lambda n, x: x.clamp(max=n),
-    "AddList": lambda n, x, y: x + n * y,
-    "SubList": lambda n, x, y: x - n * y,
-    **dict.fromkeys(("AddcmulScalar", "AddcmulList"), lambda n, x, y, z: x + n * y * z),
-    **dict.fromkeys(("AddcdivScalar", "AddcdivList"), lambda n, x, y, z: x + n * y / z),
-}
 test_torchs_functions = table(CASES)
-
-
-@pytest.mark.parametrize(("name", "dtype"), [*zip(NUMBER, itertools.cycle(FLOATS), strict=False)], ids=str)
-def test_a_number_in_a_tensor(name, dtype):
-    function, count = NUMBER[name], NUMBER[name].__code__.co_argcount - 1
-    lists = [tuple((drawn(n, 3) + 1 + i).abs().to(dtype) for n in (1, 2, 5)) for i in range(count)]
-    outs = tuple(torch.empty(one.shape, dtype=dtype, device=DEVICE) for one in lists[0])
-    call(f"aclnnForeach{name}", *lists, torch.full((3 if count == 3 and name.endswith("List") else 1,), 1.5, dtype=dtype), outs)
-    for out, *members in zip(outs, *lists, strict=True):
-        torch.testing.assert_close(out.cpu(), function(1.5, *(one.double() for one in members)).to(dtype))
 
 
 def test_rounding():

@@ -4,7 +4,7 @@ import math
 
 import pytest
 import torch
-from checks import DEVICE, FLOATS, HALVES, check, definitions, drawn
+from checks import DEVICE, FLOATS, HALVES, check, drawn
 
 from cases import LAYOUTS, integers, randn, rows, table, uniform, values
 from direct import call
@@ -77,14 +77,6 @@ CASES = [
     *rows("logit-eps", lambda x: torch.logit(x, 0.1), uniform(3, 4, low=-0.2, high=1.2), **ALL, backward=True),
 ]
 test_torchs_functions = table(CASES)
-test_definitions = definitions(
-    [
-        ("aclnnDigamma", [drawn(3, 5).abs() + 0.1], (), torch.digamma, FLOATS[:2]),
-        ("aclnnLgamma", [drawn(3, 4, 5)], (), torch.lgamma, FLOATS[:2]),
-        ("aclnnSquare", [drawn(3, 4)], (), lambda x: x * x, FLOATS[:2]),
-        ("aclnnReal", [drawn(3, 4)], (), lambda x: x, FLOATS[:2]),
-    ]
-)
 
 
 def test_functions_of_complex_and_infinite_numbers():

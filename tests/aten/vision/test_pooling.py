@@ -56,45 +56,18 @@ CASES = [
 test_torchs_functions = table(CASES)
 
 
-def gradient(pooling, *arguments):
-    """Of the pooling of x."""
-    return lambda grad, x: torch.autograd.grad(pooling(leaf := x.requires_grad_(), *arguments), leaf, grad)[0]
-
-
 def max_pool(kernel, strides, pads, ceil):
     both = [(each * 2)[:2] for each in (kernel, strides or kernel, pads or [0])]
     return lambda x: F.max_pool2d(x, *both, ceil_mode=bool(ceil))
 
 
-def with_places(pooling, *arguments):
-    return lambda x: tuple(one if one.is_floating_point() else one.int() for one in pooling(x.cpu(), *arguments, return_indices=True))
-
-
 WINDOWS = [([2, 3], [], [], 0), ([2], [1], [1], 0), ([3, 2], [2, 1], [1, 0], 0), ([3], [2], [1, 1, 1, 1], 0), ([2], [2], [0, 0], 1)]
-OF_PLANES, OF_VOLUMES = with_places(F.max_pool2d, 3, 2, 1), with_places(F.adaptive_max_pool3d, (2, 3, 4))
-STEPS = [3, 3], [2, 2], [1, 1], [1, 1], False
 PLANE, VOLUME = drawn(2, 3, 7, 8), drawn(2, 3, 5, 6, 7)
 test_definitions = definitions(
     [
-        *[
-            (name, [x], (), lambda x, reduce=reduce: reduce(x, tuple(range(2, x.dim())), True), FLOATS[:1])
-            for name, reduce in (("aclnnGlobalAveragePool", torch.mean), ("aclnnGlobalMaxPool", torch.amax))
-            for x in (PLANE, VOLUME)
-        ],
         *[("aclnnMaxPool", [PLANE], (*how[:2], 0, how[2], [1], how[3]), max_pool(*how), FLOATS[:2]) for how in WINDOWS],
         # ATen has no such kernel on the CPU.
         (lambda x: F.avg_pool3d(x, 2), [VOLUME], (), lambda x: F.avg_pool3d(x, 2), HALVES, True),
-        # The form of newer products: indices instead of a mask.
-        ("aclnnMaxPool2dWithIndices", [PLANE], STEPS, OF_PLANES, FLOATS[:1]),
-        (
-            *("aclnnMaxPool2dWithIndicesBackward", [drawn(2, 3, 4, 4), PLANE], lambda g, x: (g, x, OF_PLANES(x)[1], *STEPS)),
-            *(gradient(F.max_pool2d, 3, 2, 1), FLOATS[:1]),
-        ),
-        ("aclnnAdaptiveMaxPool3d", [VOLUME], ([2, 3, 4],), OF_VOLUMES, FLOATS[:1]),
-        (
-            *("aclnnAdaptiveMaxPool3dBackward", [drawn(2, 3, 2, 3, 4), VOLUME], lambda g, x: (g, x, OF_VOLUMES(x)[1])),
-            *(gradient(F.adaptive_max_pool3d, (2, 3, 4)), FLOATS[:1]),
-        ),
     ]
 )
 
