@@ -9,7 +9,7 @@ import torch
 SPECIAL = (float("inf"), float("-inf"), float("nan"), 0.0, -0.0)
 POSITIVE = re.compile(r"var(iance)?($|Ref|Optional)|rstd|runningVar|scales?$|expAvgSq", re.I)
 POSITIONS = re.compile(r"ind(ex|ices)|label|target|idx|ids|slot|sorter", re.I)
-# By entry point and parameter: numbers within (0, 1) or above 0, that are finite or ascend, integers below a number.
+# By entry point and parameter: numbers within (0, 1) or above 0, that are finite, small or ascend, integers below a number.
 OTHERS = {re.compile(f"aclnn({pattern})"): kind for pattern, kind in {
     r"BinaryCrossEntropy(Backward)?\.(self|target)": "unit",
     r"KlDiv\w*\.target": "positive",
@@ -23,8 +23,10 @@ OTHERS = {re.compile(f"aclnn({pattern})"): kind for pattern, kind in {
     r"RingAttentionUpdate\.\w*Sum": "positive",
     r"MoeComputeExpertTokens\.sortedExperts": "ascending",
     r"MoeGatingTopKSoftmax\.x": "finite",
+    r"IndexPutImpl\.values|InplacePut\.source": "equal",  # which of several goes to one place is not said
     r"LinalgCholesky\.self": "definite",
-    r"(GridSampler|\w*Attention|\w*(mm|Mm|Addr|MatMul|Matmul|Gemm|Addmv|Mv|Dot|Ger|Conv))\w*\.\w+": "finite",
+    r"\w*Attention\w*\.\w+": "small",  # of large scores float32 has few places left
+    r"(GridSampler|\w*(mm|Mm|Addr|MatMul|Matmul|Gemm|Addmv|Mv|Dot|Ger|Conv))\w*\.\w+": "finite",
     r"(SearchSorteds?|Bucketize)\.(sortedSequence|boundaries)": "ascending",
 }.items()}  # fmt: skip
 
@@ -42,6 +44,8 @@ def fill(rng: Random, entry_point: str, name: str, tensor: torch.Tensor) -> None
     if name == "attenMask":  # some position counts
         tensor.copy_(triangle() if tensor.shape == triangle().shape else torch.rand(tensor.shape, generator=generator) < 0.3)
         tensor[..., :1] = 0
+    elif kind == "equal":
+        tensor.fill_(rng.randrange(2))
     elif tensor.dtype == torch.bool:
         tensor.copy_(torch.randint(2, tensor.shape, generator=generator))
     elif tensor.is_floating_point() or tensor.is_complex():
@@ -56,7 +60,7 @@ def fill(rng: Random, entry_point: str, name: str, tensor: torch.Tensor) -> None
 
 def _numbers(rng: Random, kind: str, like: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
     made = torch.randn(like.shape, dtype=torch.complex128 if like.is_complex() else torch.float64, generator=generator)
-    made = made * rng.choice((1, 1, 1, 0.1, 10))
+    made = made * rng.choice((1, 0.1) if kind == "small" else (1, 1, 1, 0.1, 10))
     if kind == "definite" and made.dim() > 1:
         return made @ made.mT + torch.eye(made.shape[-1])
     if not kind and rng.random() < 0.15 and made.numel() and not like.is_complex():
