@@ -16,7 +16,6 @@ OTHERS = {re.compile(f"aclnn({pattern})"): kind for pattern, kind in {
     r"\w*(Loss|CrossEntropy|KlDiv)\w*\.(self|input|target|features|labels|weight|posWeight)": "finite",
     r"FakeQuant\w*\.(self|zeroPoint)": "finite",
     r"FakeQuant\w*\.scale": "positive",
-    r"((Hardtanh|Softshrink|Hardshrink)Backward|LogitGrad)\.self": "finite",  # ATen's kernels have two answers for what is no number
     r"Bincount\.self": "0..2",
     r"(Apply|Fused)\w*\.(beta\w*|epsilon|lr|weightDecay)": "unit",
     r"(Apply|Fused)\w*\.(step|v|vRef|maxGradNorm)": "positive",
@@ -26,6 +25,7 @@ OTHERS = {re.compile(f"aclnn({pattern})"): kind for pattern, kind in {
     r"IndexPutImpl\.values|InplacePut\.source": "equal",  # which of several goes to one place is not said
     r"LinalgCholesky\.self": "definite",
     r"\w*Attention\w*\.\w+": "small",  # of large scores float32 has few places left
+    r"\w*(Backward|Grad)\w*\.\w+": "finite",  # ATen's kernels have two answers for what is no number
     r"(GridSampler|\w*(mm|Mm|Addr|MatMul|Matmul|Gemm|Addmv|Mv|Dot|Ger|Conv))\w*\.\w+": "finite",
     r"(SearchSorteds?|Bucketize)\.(sortedSequence|boundaries)": "ascending",
 }.items()}  # fmt: skip
@@ -49,7 +49,7 @@ def fill(rng: Random, entry_point: str, name: str, tensor: torch.Tensor) -> None
     elif tensor.dtype == torch.bool:
         tensor.copy_(torch.randint(2, tensor.shape, generator=generator))
     elif tensor.is_floating_point() or tensor.is_complex():
-        tensor.copy_(_numbers(rng, kind or ("positive" if POSITIVE.search(name) else ""), tensor, generator))
+        tensor.copy_(_numbers(rng, "positive" if kind in ("", "finite") and POSITIVE.search(name) else kind, tensor, generator))
     else:
         lowest, highest = (0, rng.choice((0, 1, 1, 2))) if POSITIONS.search(name) else (-5 if tensor.dtype.is_signed else 0, 5)
         if ".." in kind:

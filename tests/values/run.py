@@ -41,7 +41,9 @@ class Calls:
             torch.set_default_dtype(before)
 
     def _make(self, number: int) -> Iterator[tuple[str, str]]:
-        entry_point, rng = self.entry_points[number % len(self.entry_points)], Random(f"{self._seed}:{number}")
+        drawing, place = divmod(number, len(self.entry_points))
+        entry_point = self.entry_points[place]
+        rng = Random(f"{self._seed}:{entry_point}:{drawing}")  # another entry point changes no drawing of this one
         call = next((call for call in (drawn(entry_point, rng) for _ in range(DRAWS)) if self._is_taken(call)), None)
         for _ in range(CONTENTS if call else 0):
             refused, wrong = difference(self._device, rng)
