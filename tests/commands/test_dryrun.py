@@ -2,17 +2,20 @@
 
 import copy
 import re
+import sys
 import threading
 from argparse import Namespace
-from dataclasses import asdict, is_dataclass
+from dataclasses import asdict, is_dataclass, replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import get_args, get_type_hints
 
 import torch_aclnn
 import pytest
 import torch
+from torch.distributed.pipelining import PipelineStage
 from torch_aclnn.command import cli
-from torch_aclnn.command.dryrun import arguments, command, remedies
+from torch_aclnn.command.dryrun import arguments, command, ranks, remedies
 from torch_aclnn.command.dryrun.compare import compare, comparison
 from torch_aclnn.command.dryrun.details import details
 from torch_aclnn.command.dryrun.fits import decide
@@ -20,6 +23,7 @@ from torch_aclnn.command.dryrun.placeholders import filled, largest, placeholder
 from torch_aclnn.command.dryrun.products import CONTEXT, GIBIBYTE, MEBIBYTE, OUTSIDE, Known, hccl_buffers_of
 from torch_aclnn.command.dryrun.screen import first_screen
 from torch_aclnn.observation.categories import ACTIVATIONS, SHARDING, Labels, category_of
+from torch_aclnn.observation.equal_ranks import pipeline_stage
 from torch_aclnn.observation.history import Block, replay
 from torch_aclnn.observation.lines import line_of
 from torch_aclnn.observation.operations import ObservedStep
@@ -209,6 +213,7 @@ REPORT = {
     "value_reads": [],
     "process": 1,
     "groups": {},
+    **{"stage": None, "equal_to": None},
     "assumed": {"few integers received are those that this rank sent last": 2},
     "coverage": {
         **{"exit_code": 0, "versions": {}, "used": {}},
@@ -307,6 +312,24 @@ def test_the_process_that_trained_is_reported():
     assert command.merged([]) == Observed()
 
 
+def test_equal_ranks_have_one_row_and_the_worst_decides():
+    large = replace(report_with(reserved=59 * GIBIBYTE), rank=3, stage=1)
+    reports = [report_with(), *(replace(report_with(), rank=rank, equal_to=0) for rank in (1, 2, 5)), large]
+    lines = ranks.table(reports)
+    assert ranks.worst(reports) is large and [line for line in lines if len(line) > 80] == []
+    assert [line.split()[:4] for line in lines[2:4]] == [["0-2,", "5", "0", "14.08"], ["3", "1", "1", "61.08"]]
+
+
+@host_engine_only
+def test_a_stage_is_that_of_torchs_pipeline_or_of_megatrons(monkeypatch):
+    stage = object.__new__(PipelineStage)
+    stage.stage_index = 3
+    assert pipeline_stage() == 3
+    megatron = SimpleNamespace(model_parallel_is_initialized=lambda: True, get_pipeline_model_parallel_rank=lambda: 1)
+    monkeypatch.setitem(sys.modules, "megatron.core.parallel_state", megatron)
+    assert pipeline_stage() == 1
+
+
 def test_two_reports_are_compared():
     other = report_with(reserved=14 * GIBIBYTE, calls=[{"aclnnAddmm": 5, "aclnnMm": 1}], communication=[])
     lines = [" ".join(line.split()) for line in comparison(report_with(), other)]
@@ -353,6 +376,8 @@ MISUSES = {
     "--steps 0 -c 1": "argument --steps: expected a number from 1 on, got 0",
     "--world-size 8 -c 1": "--rank and --world-size: expected both or neither, and --rank alone with a launcher such as torchrun",
     "--rank 8 --world-size 8 -c 1": "--rank: expected 0 to 7 with --world-size 8, got 8",
+    "--ranks 0 -c 1": "--ranks: expected --world-size, and none of --rank, --fit and --snapshot",
+    "--ranks 0,8 --world-size 8 -c 1": "--ranks: expected all, or numbers from 0 to 7 as in 0,1,7, got 0,8",
     "--memory much -c 1": "argument --memory: expected a size such as 60.9G, 32GiB or 32768M, and at least 1G, got 'much'",
     "--memory 32 -c 1": "argument --memory: expected a unit behind the number, as 32G or 32GiB, got 32",
     "--memory 32M -c 1": "argument --memory: expected a size such as 60.9G, 32GiB or 32768M, and at least 1G, got '32M'",

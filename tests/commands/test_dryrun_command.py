@@ -209,6 +209,26 @@ def test_a_program_that_would_not_find_the_engine_is_an_error_of_use(options, ch
     assert done.returncode == 2 and words in done.stderr and done.stdout == ""
 
 
+RANKS = """
+import os, torch, torch.distributed as dist
+torch.npu.set_device(int(os.environ["LOCAL_RANK"]))
+dist.init_process_group("hccl")
+layer = torch.nn.Linear(64 << 10 * (dist.get_rank() // 2), 64).npu()
+optimizer = torch.optim.SGD(layer.parameters(), 0.1)
+for _ in range(2):
+    layer(torch.ones(8, layer.in_features, device="npu")).sum().backward()
+    dist.all_reduce(layer.bias.grad)
+    optimizer.step()
+"""
+
+
+def test_ranks_that_do_the_same_run_once(tmp_path):
+    done = dry_run(RANKS, "--ranks", "all", "--world-size", "4", "--json", str(tmp_path / "all.json"))
+    reports = json.loads((tmp_path / "all.json").read_text())
+    assert [(report["rank"], report["equal_to"]) for report in reports] == [(0, None), (1, 0), (2, None), (3, 2)]
+    assert done.returncode == 0 and re.search(r"^0-1 .*\n2-3 ", done.stdout, re.MULTILINE) and "rank 2 decides" in done.stdout
+
+
 def test_a_launcher_becomes_one_of_its_ranks(tmp_path):
     (tmp_path / "train.py").write_text(TRAINS + "step()")
     done = run_python("", launcher=(*COMMAND, "--rank", "2", "torchrun", "--nproc_per_node", "3", str(tmp_path / "train.py")))

@@ -19,6 +19,7 @@ from torch_aclnn.loading.import_hook import SETTINGS
 from torch_aclnn.observation import device, memory_report, step_trace
 from torch_aclnn.observation.backward import Backwards, current_node
 from torch_aclnn.observation.categories import Labels, label_after_step, label_before_step, label_modules
+from torch_aclnn.observation.equal_ranks import EqualRanks, pipeline_stage, variable
 from torch_aclnn.observation.forwards import Forwards
 from torch_aclnn.observation.history import replay
 from torch_aclnn.observation.lines import current_line, line_of
@@ -51,6 +52,7 @@ class Observer:
         self._out_of_memory: OutOfMemory | None = None
         self._allocations = device.Allocations()
         self._steps = Steps()
+        self._equal_ranks = EqualRanks(self._settings.equals)
         self._labels = Labels()
         self._last_step = ObservedStep()
         self._optimizers: weakref.WeakSet[Optimizer] = weakref.WeakSet()
@@ -58,7 +60,7 @@ class Observer:
         self._begun = 0
         self._has_gradients = False
         self._ends: list[int] = []
-        self._counted = counts.NOTHING
+        self._counted = counts.since_start()
         self._of_steps: list[counts.Statistics] = []
         self._communicators: set[str] = set()
         self._room = True
@@ -75,7 +77,7 @@ class Observer:
         device.record_history()
         device.on_failed_allocation(self._failed_allocation)
         self._room = device.take(self._settings.context)
-        self._backwards = Backwards(self._allocations.count, self._steps.backward)
+        self._backwards = Backwards(self._allocations.count, self._backward)
         self._forwards = Forwards(self._allocations.count, self._labels)
         self._watch_optimizers()
         if self._settings.steps == 1:
@@ -92,6 +94,13 @@ class Observer:
         Optimizer.__init__ = watched  # type: ignore[method-assign, assignment]
         register_optimizer_step_pre_hook(self._before_step)
         register_optimizer_step_post_hook(self._after_step)
+
+    def _backward(self) -> None:
+        equal = self._equal_ranks.earlier()
+        if equal is not None:
+            self._save(Observed(end="equal", equal_to=equal))
+            _leave()
+        self._steps.backward()
 
     def _before_step(self, optimizer: Optimizer, _: object, __: object) -> None:
         self._begun = self._allocations.count()
@@ -119,9 +128,8 @@ class Observer:
         done, asked = self._steps.done, self._settings.steps
         if done >= asked:
             self._finish("steps")
-            for stream in (sys.stdout, sys.stderr):
-                stream.flush()
-            os._exit(0)  # nothing of the program runs any more, which might write a checkpoint
+            self._equal_ranks.keep()
+            _leave()
         if done == 1:
             self._write("running")
         if done == asked - 1:
@@ -188,8 +196,9 @@ class Observer:
             end=end,
             failure=self._failure,
             out_of_memory=self._out_of_memory,
-            rank=_number("RANK"),
-            world_size=_number("WORLD_SIZE"),
+            rank=variable("RANK"),
+            world_size=variable("WORLD_SIZE"),
+            stage=pipeline_stage(),
             dry=is_dry_run(),
             product=torch_npu.npu.get_device_name(),
             steps=self._steps.done,
@@ -220,9 +229,11 @@ class Observer:
         unfinished.replace(unfinished.with_suffix(".json"))
 
 
-def _number(variable: str) -> int | None:
-    text = os.environ.get(variable, "")
-    return int(text) if text.isdecimal() else None
+def _leave() -> None:
+    """End the process, so that nothing of the program runs any more, which might write a checkpoint."""
+    for stream in (sys.stdout, sys.stderr):
+        stream.flush()
+    os._exit(0)
 
 
 def _message(error: BaseException) -> str:

@@ -26,6 +26,7 @@ class Settings:
         snapshot: the file for torch's snapshot.
         rank: which of a launcher's ranks the program is.
         time: whether the last step is traced, to estimate its time.
+        equals: the folder by which equal ranks are known, or None.
 
     """
 
@@ -35,6 +36,7 @@ class Settings:
     snapshot: str | None
     rank: int
     time: bool = False
+    equals: str | None = None
 
 
 @dataclass(frozen=True)
@@ -179,6 +181,8 @@ class Observed:
     out_of_memory: OutOfMemory | None = None
     rank: int | None = None
     world_size: int | None = None
+    stage: int | None = None
+    equal_to: int | None = None
     dry: bool = True
     product: str = ""
     steps: int = 0
@@ -243,8 +247,8 @@ class Report(Observed):
 
 
 def save(value: Any, path: Path) -> None:
-    """Write an object of one of these types as JSON."""
-    path.write_text(json.dumps(asdict(value), indent=1) + "\n")
+    """Write an object of one of these types, or a list of them, as JSON."""
+    path.write_text(json.dumps([asdict(one) for one in value] if isinstance(value, list) else asdict(value), indent=1) + "\n")
 
 
 def load(kind: type[_Type], path: Path) -> _Type:

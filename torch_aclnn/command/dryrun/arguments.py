@@ -32,6 +32,7 @@ examples:
   torch-aclnn dryrun --card 910B4 accelerate launch --num_processes 8 train.py
   torch-aclnn dryrun --fit batch=1:64 -- train.py --batch {batch}
   torch-aclnn dryrun --rank 0 --world-size 8 --json 8.json train.py
+  torch-aclnn dryrun --ranks all --world-size 8 -- train.py
   torch-aclnn dryrun --compare 8.json 16.json
 """
 _UNITS = {"K": 1024, "M": MEBIBYTE, "G": GIBIBYTE, "T": 1024 * GIBIBYTE}
@@ -49,6 +50,7 @@ def add_parser(commands: Any, action: Callable[[argparse.Namespace], int]) -> No
     parser.add_argument("--memory", type=_bytes, metavar="SIZE", help="its memory as torch_npu reports it, as 60.9G")
     parser.add_argument("--steps", type=_steps, default=2, metavar="N", help="how many steps of the training, 2 if not given")
     parser.add_argument("--rank", type=int, metavar="R", help="run as this rank")
+    parser.add_argument("--ranks", metavar="R", help="run as these ranks one after the other, as 0,1,7, or as all; equal ones run once")
     parser.add_argument("--world-size", type=int, metavar="N", help="of so many, of which there is no other process")
     fit = "find the largest value with which it fits, of {NAME} in the program's arguments: batch=1:64; a second one, as length=1024,2048"
     parser.add_argument("--fit", type=placeholder, action="append", metavar="NAME=LOW:HIGH", help=fit)
@@ -71,9 +73,11 @@ def check(arguments: argparse.Namespace) -> None:
         del arguments.program[0]
     arguments.runs = runnable(program_of(arguments), error)
     rank, size = arguments.rank, arguments.world_size
-    if (rank is None) != (size is None) and (rank is None or arguments.program[0].endswith(".py")):
+    if arguments.ranks is not None:
+        _check_ranks(arguments)
+    elif (rank is None) != (size is None) and (rank is None or arguments.program[0].endswith(".py")):
         error("--rank and --world-size: expected both or neither, and --rank alone with a launcher such as torchrun")
-    if size is not None and not 0 <= rank < size:
+    elif size is not None and not 0 <= rank < size:
         error(f"--rank: expected 0 to {size - 1} with --world-size {size}, got {rank}")
     _check_fit(arguments)
     _find_card(arguments)
@@ -84,6 +88,18 @@ def check(arguments: argparse.Namespace) -> None:
         arguments.hccl_buffers = hccl_buffers_of(os.environ.get("HCCL_BUFFSIZE"))
     except ValueError as problem:
         error(str(problem))
+
+
+def _check_ranks(arguments: argparse.Namespace) -> None:
+    """Make numbers of the text."""
+    text, size, error = arguments.ranks, arguments.world_size, arguments.parser.error
+    if size is None or not (arguments.rank is arguments.snapshot is arguments.fit is None):
+        error("--ranks: expected --world-size, and none of --rank, --fit and --snapshot")
+    words = text.split(",")
+    if text != "all" and not all(word.isdecimal() and int(word) < size for word in words):
+        error(f"--ranks: expected all, or numbers from 0 to {size - 1} as in 0,1,7, got {text}")
+    arguments.ranks = list(range(size)) if text == "all" else sorted({int(word) for word in words})
+    arguments.rank = arguments.ranks[0]
 
 
 def _check_fit(arguments: argparse.Namespace) -> None:

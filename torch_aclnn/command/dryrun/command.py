@@ -13,7 +13,7 @@ from typing import Any
 
 from torch_aclnn.command import child
 from torch_aclnn.command.coverage import LOG_WARNINGS, Coverage
-from torch_aclnn.command.dryrun import remedies
+from torch_aclnn.command.dryrun import ranks, remedies
 from torch_aclnn.command.dryrun.arguments import check
 from torch_aclnn.command.dryrun.compare import compare
 from torch_aclnn.command.dryrun.details import details
@@ -44,6 +44,11 @@ def run(arguments: argparse.Namespace) -> int:
             return _fit(arguments)
         except ChildProcessError as problem:
             arguments.parser.error(f"--fit: {problem}")
+    if arguments.ranks:
+        try:
+            return _several(arguments)
+        except ChildProcessError as problem:
+            arguments.parser.error(f"--ranks: {problem}")
     report = _observed(arguments)
     times = ["", *section(report)] if arguments.time else []
     helps = remedies.lines(_with_more_memory(arguments, report))
@@ -86,9 +91,42 @@ def _fit(arguments: argparse.Namespace) -> int:
             return Search(arguments, run, directory / "output").all()
 
 
-def _prepare(arguments: argparse.Namespace, directory: Path, snapshot: Path | None = None) -> None:
-    file = str(snapshot) if snapshot else None
-    asked = Settings(arguments.steps, CONTEXT.bytes, arguments.hccl_buffers, file, arguments.rank or 0, arguments.time)
+def _several(arguments: argparse.Namespace) -> int:
+    with child.folder() as directory:
+        reports = list(_of_ranks(arguments, directory))
+    report = ranks.worst(reports)
+    times = ["", *section(report)] if arguments.time else []
+    print("\n" + "\n".join([*ranks.table(reports), *first_screen(report), *times, *details(report), "", verdict(report)]))
+    if arguments.json is not None:
+        save(reports, arguments.json)
+    return report.fits.code
+
+
+def _of_ranks(arguments: argparse.Namespace, directory: Path) -> Iterator[Report]:
+    """Run the program as one rank after the other, and yield the reports; one that equals an earlier one is its copy."""
+    environment = {name: value for name, value in _environment(arguments, directory).items() if name != OBSERVE}
+    (directory / "findings").touch()
+    (directory / "equals").mkdir()
+    ran: dict[int, Report] = {}
+    with Forks(arguments.runs, environment) as forks:
+        for rank in arguments.ranks:
+            arguments.rank = rank
+            observed, output = directory / str(rank), directory / f"{rank}.output"
+            observed.mkdir()
+            _prepare(arguments, observed, equals=directory / "equals")
+            code = forks.run(arguments.runs, {OBSERVE: str(observed), **ranks.variables(rank, arguments.world_size)}, output)
+            report = _collected(arguments, observed, directory, code)
+            if report.equal_to is None:
+                ran[rank] = report = dataclasses.replace(report, rank=rank, world_size=arguments.world_size)
+                ranks.show_failure(report, output)
+            else:
+                report = dataclasses.replace(ran[report.equal_to], rank=rank, equal_to=report.equal_to)
+            yield report
+
+
+def _prepare(arguments: argparse.Namespace, directory: Path, snapshot: Path | None = None, equals: Path | None = None) -> None:
+    file, equal = (str(path) if path else None for path in (snapshot, equals))
+    asked = Settings(arguments.steps, CONTEXT.bytes, arguments.hccl_buffers, file, arguments.rank or 0, arguments.time, equal)
     save(asked, directory / SETTINGS)
     (directory / "findings").touch()
 

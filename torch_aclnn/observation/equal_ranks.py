@@ -1,0 +1,63 @@
+"""What tells the ranks of a job apart."""
+
+import gc
+import hashlib
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+from torch_aclnn.host import counts
+from torch_aclnn.observation import device
+
+_MEGATRON, _TORCH = "megatron.core.parallel_state", "torch.distributed.pipelining.stage"
+
+
+def variable(name: str) -> int | None:
+    """Return the number that a variable of the environment has."""
+    text = os.environ.get(name, "")
+    return int(text) if text.isdecimal() else None
+
+
+def pipeline_stage() -> int | None:
+    """Return the first stage that this rank has of a pipeline of Megatron or torch, or None."""
+    megatron: Any = sys.modules.get(_MEGATRON)
+    if megatron is not None and megatron.model_parallel_is_initialized():
+        return int(megatron.get_pipeline_model_parallel_rank())
+    pipelines: Any = sys.modules.get(_TORCH)
+    if pipelines is None:
+        return None
+    stages = (one for one in gc.get_objects() if issubclass(type(one), pipelines._PipelineStageBase))
+    return min((int(stage.stage_index) for stage in stages), default=None)
+
+
+class EqualRanks:
+    """Compares this rank, when its first backward begins, with those that have been run before.
+
+    Args:
+        folder: where each rank that was run leaves a file; None if no rank is compared.
+
+    """
+
+    def __init__(self, folder: str | None) -> None:
+        self._folder = None if folder is None else Path(folder)
+        self._own: Path | None = None
+        self._begin = counts.since_start()  # a copy of a process counts on from what earlier copies have run
+
+    def earlier(self) -> int | None:
+        """Return the rank that has made the same allocations, launches and collectives, or None; asked again, it is None."""
+        if self._folder is None or self._own is not None:
+            return None
+        self._own = self._folder / _fingerprint(counts.since_start() - self._begin)
+        return int(self._own.read_text()) if self._own.exists() else None
+
+    def keep(self) -> None:
+        """Let later ranks be equal to this one, which has been run."""
+        if self._own is not None:
+            self._own.write_text(os.environ["RANK"])
+
+
+def _fingerprint(ran: counts.Statistics) -> str:
+    allocations = [(event["action"], event.get("size", 0)) for event in device.trace()]
+    collectives = sorted((one.name, one.ranks, one.calls, one.bytes) for one in ran.collectives)
+    return hashlib.sha256(repr((allocations, sorted(ran.calls.items()), collectives)).encode()).hexdigest()
