@@ -156,9 +156,10 @@ class _Machine:
         """Return the work of a product that is computed in parts, between which the ranks exchange what is there."""
         # One of the operands, or the result, is that of one rank.
         whole = replace(cost, flops=cost.flops * len(ranks) ** (0.0 if "AllReduce" in name else 0.5))
-        size = min(tensor.bytes for key in ("x1", "output", "out") for tensor in tensors_of(arguments.get(key))) * len(ranks)
-        parts = sorted((seconds_of(whole, self._chip), communication.seconds(name, size, ranks, self._chip)))
-        return Work(parts[1] + parts[0] * (1 - self._chip["efficiency.overlap"]), cost.unit, whole)
+        parts = [tensor.bytes for key in ("x1", "output", "out") for tensor in tensors_of(arguments.get(key))]
+        size = min(parts, default=0.0) * len(ranks)
+        shorter, longer = sorted((seconds_of(whole, self._chip), communication.seconds(name, size, ranks, self._chip)))
+        return Work(longer + shorter * (1 - self._chip["efficiency.overlap"]), cost.unit, whole)
 
     def _copy(self, name: str, arguments: dict[str, Any]) -> Work:
         size = arguments.get("count", 0)
