@@ -79,7 +79,7 @@ def _run(sources: Stack, started: Command, name: str, rank: int, measured: tuple
     log.parent.mkdir(parents=True, exist_ok=True)
     asked = [sys.executable, "-m", "torch_aclnn", "dryrun", "--rank", str(rank), "--world-size", str(started.ranks)]
     if "A3" in name:
-        asked += ["--product", "Ascend910_9391"]
+        asked += ["--card", "A3"]
     extensions = log.parents[1] / "extensions" / sources.features.name
     paths = ":".join(filter(None, (sources.paths(), os.environ.get("PYTHONPATH", ""))))
     environment = {**os.environ, **started.environment, "PYTHONPATH": paths, "TORCH_EXTENSIONS_DIR": str(extensions), "HF_HUB_OFFLINE": "1"}
