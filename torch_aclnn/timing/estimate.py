@@ -93,7 +93,7 @@ def summary(timeline: Timeline, chip: Chip, pipeline: Pipeline) -> Estimate:
     working = _covered(task for task in tasks if task.work.unit != COLLECTIVE)
     busy = _covered(tasks)
     idle = max(timeline.seconds - busy, 0.0)
-    bubbles = timeline.seconds * pipeline.bubbles
+    bubbles = _span_of_products(tasks) * pipeline.bubbles
     seconds = timeline.seconds + bubbles
     sums: Counter[str] = Counter()
     counts: Counter[str] = Counter()
@@ -128,6 +128,12 @@ def _error(units: Mapping[str, float], launched: float, busy: float, waiting: fl
     """Return how far the sum may be off: the kinds err together, as their figures come from few programs."""
     of_launches = sum(_ERRORS[unit] * took for unit, took in units.items()) / max(launched, 1e-9)
     return min((of_launches * busy + _ERROR_OF_WAITING * waiting) / max(busy + waiting, 1e-9), _LARGEST_ERROR)
+
+
+def _span_of_products(tasks: Sequence[Task]) -> float:
+    """Return the seconds from the first to the last product, between which microbatches go through the pipeline."""
+    products = [task for task in tasks if task.work.unit in (CUBE, ATTENTION, ATTENTION_BACKWARD)]
+    return max(task.end for task in products) - products[0].begin if products else 0.0
 
 
 def _covered(tasks: Iterable[Task]) -> float:
