@@ -31,6 +31,7 @@ class Call:
 def read(path: Path) -> Iterator[Call]:
     """Yield the calls that succeeded: of an entry point one, of its second phase, with the arguments of the first."""
     first_phases: dict[str, str] = {}
+    known: dict[str, str] = {}  # equal arguments are kept once
     with path.open(errors="replace") as file:
         for line in file:
             found = _LINE.match(line) if line.startswith(_CALL) else None
@@ -42,4 +43,4 @@ def read(path: Path) -> Iterator[Call]:
                 continue
             if phase == "2":
                 arguments = first_phases.pop(call, "{}")
-            yield Call(name, None if stream is None else int(stream), arguments)
+            yield Call(name, None if stream is None else int(stream), known.setdefault(arguments, arguments))
