@@ -43,7 +43,9 @@ class Forwards:
             self._outermost, self._begun = module, self._position()
             if id(module) not in self._known:
                 self._known.add(id(module))
-                self._labels.add(PARAMETERS, itertools.chain(module.parameters(), module.buffers()), self._begun)
+                self._labels.add(
+                    PARAMETERS, itertools.chain(torch.nn.Module.parameters(module), torch.nn.Module.buffers(module)), self._begun
+                )
                 self._blocks |= {id(block): type(block).__name__ for block in _repeated(module)}
         if name := self._blocks.get(id(module)):
             self._of_block = self._position()
