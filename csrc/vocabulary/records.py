@@ -16,8 +16,8 @@ import yaml
 FOLDER = Path(__file__).parent
 # Keys of a file that are no section.
 _SHARED = {"kinds", "calls", "tensors", "callers", "facts"}
-# What `facts` may state; `drawing` follows from a seed.
-_FACTS = {"fills", "disjunction", "conjunction", "system_workspace", "unpublished"}
+# What `facts` may state; `drawing` follows from a seed, and `packing` from a packed result.
+_FACTS = {"fills", "disjunction", "conjunction", "zeroing", "choosing", "system_workspace", "unpublished"}
 _WORDS = "contiguous if strict|contiguous|not empty"
 _UNWANTED = "nothing is written to it unless another argument asks for it"
 # What a version has of its base.
@@ -246,6 +246,8 @@ def _by_name(content: dict[str, Any], key: str) -> dict[str, set[str]]:
 def _with_facts(record: Record, callers: set[str] | None, facts: set[str]) -> Record:
     if any(parameter.name in ("seed", "seedTensor") for parameter in record.parameters):
         facts = facts | {"drawing"}
+    if any(parameter.kind.name == "Packed" for parameter in record.parameters):
+        facts = facts | {"packing"}
     known = record.callers if callers is None else tuple(sorted(callers - {"nobody known"}))
     return replace(record, callers=known, facts=frozenset(facts))
 

@@ -18,7 +18,7 @@ from torch_aclnn.command import cli
 from torch_aclnn.command.dryrun import arguments, command, ranks, remedies
 from torch_aclnn.command.dryrun.compare import compare, comparison
 from torch_aclnn.command.dryrun.details import details
-from torch_aclnn.command.dryrun.fits import decide
+from torch_aclnn.command.dryrun.fits import decide, guessed
 from torch_aclnn.command.dryrun.placeholders import filled, largest, placeholder
 from torch_aclnn.command.dryrun.products import CONTEXT, GIBIBYTE, MEBIBYTE, OUTSIDE, Known, hccl_buffers_of
 from torch_aclnn.command.dryrun.screen import first_screen
@@ -231,10 +231,12 @@ def report_with(**changes: object) -> Report:
     report = copy.deepcopy(REPORT)
     for name, value in changes.items():
         (report if name in report else next(report[part] for part in ("memory", "coverage") if name in report[part]))[name] = value
-    fits = decide(typed(Observed, report), typed(CoverageReport, report["coverage"]), TOTAL, hccl_buffers_of(None))
+    places = guessed(report.get("assumed", ()))
+    fits = decide(typed(Observed, report), typed(CoverageReport, report["coverage"]), places, TOTAL, hccl_buffers_of(None))
     return typed(Report, {**report, "fits": asdict(fits)})
 
 
+GUESSED = {"a result whose size unknown values decide is taken for the largest: train.py:7": 2}
 NOTHING = vars(Observed())
 FAILED = {"kind": "RuntimeError", "line": "train.py:3", "message": "no luck"}
 REFUSED = {**FAILED, "message": "aclnnAvgPool2d: self: expected a data type of FLOAT, got DOUBLE"}
@@ -260,6 +262,9 @@ ENDS = {
     "values": ({"value_reads": [{"line": "train.py:9", "count": 2, "bytes": 16}]}, 4, "values decided at train.py:9"),
     "integers that are known": ({"value_reads": [{"line": "train.py:9", "count": 2, "bytes": 8}]}, 0, "reads of values"),
     "reads of other lines": ({"value_reads": [{"line": "train.py:1", "count": 2, "bytes": 8}]}, 0, "reads of values"),
+    "a guessed size": ({"assumed": GUESSED}, 4, "values decided at train.py:7"),
+    "too large by a guessed size": ({"assumed": GUESSED, "reserved": 59 * GIBIBYTE}, 4, "unreliable"),
+    "experts": ({"assumed": {"experts are chosen evenly: moe.py:3": 4}}, 0, "chosen evenly at moe.py:3"),
     "failed": ({"end": "error", "failure": FAILED, "steps": 1}, 5, "at train.py:3: RuntimeError: no luck"),
     "interrupted": ({"end": "interrupted", "steps": 1}, 5, "the program was interrupted after 1 of 2 steps"),
     "killed": ({"end": "running", "steps": 1}, 5, "killed"),

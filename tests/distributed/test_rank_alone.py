@@ -131,6 +131,28 @@ dist.destroy_process_group()
 """) == "([8, 3, 5], [0, 0, 0])"  # fmt: skip
 
 
+EXPERTS = """
+rows, experts = torch.randn(8192, 8, device="npu"), 8
+gate = torch.nn.Linear(8, experts).npu()
+_, chosen = gate(rows).softmax(-1).topk(2)
+counts = torch.histc(chosen.float(), bins=experts, min=0, max=experts - 1).long()
+theirs = torch.empty_like(counts)
+dist.all_to_all_single(theirs, counts)
+send, receive = (each.view(ranks, -1).sum(1).tolist() for each in (counts, theirs))
+routed = rows.repeat_interleave(2, 0)[chosen.flatten().argsort()]
+dist.all_to_all_single(torch.empty(sum(receive), 8, device="npu"), routed, receive, send)
+print(send, receive)
+dist.destroy_process_group()
+"""
+
+
+@pytest.mark.parametrize(("load", "moved"), [("1", "[8192, 8192] [8192, 8192]"), ("1.5", "[12288, 4096] [12288, 12288]")])
+def test_experts_are_chosen_evenly_in_a_dry_run(load: str, moved: str) -> None:
+    """Other ranks send as many rows as this one keeps."""
+    variables = {ALONE: "1", "RANK": "0", "WORLD_SIZE": "2", "TORCH_ACLNN_HOST_COMPUTE": "0", "TORCH_ACLNN_HOST_EXPERT_LOAD": load}
+    assert output_of(PROGRAM + EXPERTS, **variables).strip() == moved
+
+
 BUILDER = """
 class AtbOpBuilder:
     def __init__(self, name):

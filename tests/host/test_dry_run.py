@@ -66,6 +66,25 @@ def test_a_copy_to_the_host_that_has_not_the_memory_is_refused(run_engine):
     assert ended.stdout.startswith("207001 ") and "copies 4398046511104 bytes to the host, which has" in ended.stdout, ended.stderr
 
 
+def test_zeros_and_what_is_kept_on_the_host_take_no_memory(run_engine):
+    """A state of an optimizer that is swapped out has as many bytes on the host."""
+    ended = run_engine(START + dedent("""
+        size, host = 1 << 30, V()
+        memory = malloc(size)
+        assert acl.aclrtMallocHost(ctypes.byref(host), S(size)) == 0, message()
+        acl.aclrtMemcpy(host, S(size), memory, S(size), 2)
+        for part in range(0, size, 1 << 24):
+            assert acl.aclrtMemset(V(memory.value + part), S(1 << 24), 0, S(1 << 24)) == 0
+        assert content(V(memory.value + size - 9), 9) == bytes(9) == ctypes.string_at(host.value + size - 9, 9)
+        assert acl.aclrtMemset(V(memory.value + 5), S(9), 1, S(9)) == 0
+        assert acl.aclrtMemset(V(memory.value + 6), S(1 << 20), 0, S(1 << 20)) == 0
+        assert content(V(memory.value + 4), 4) == bytes([0, 1, 0, 0])
+        resident = next(line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM"))
+        print("done", int(resident) < 1 << 19)
+    """), **DRY)  # fmt: skip
+    assert ended.stdout == "done True\n", ended.stderr
+
+
 def test_memory_is_not_shared_with_other_processes(run_engine):
     ended = run_engine(START + dedent("""
         key = ctypes.create_string_buffer(65)
@@ -97,6 +116,14 @@ KNOWN = {
     "megabytes_of(lambda: ids.view(2, 2).float() @ ids.view(2, 2).float())": 16,  # the workspace
     "((ids >= 0) | (large[:4] > 0)).tolist()": [True] * 4,
     "(large[:4] > 0).logical_and_(ids < 0).tolist()": [False] * 4,
+    # What a packed result can have at most does not count, but what it has.
+    "len(torch.ones(1 << 19, dtype=torch.bool, device='npu').nonzero())": 1 << 19,
+    "large.masked_select(torch.arange(1 << 20, device='npu') < 7).numel()": 7,
+    # Experts are chosen evenly.
+    "large[:24].view(6, 4).topk(2)[1].tolist()": [[0, 1], [2, 3]] * 3,
+    "torch_npu.npu_moe_gating_top_k_softmax(large[:24].view(6, 4), None, 3)[1].tolist()[1]": [3, 0, 1],
+    "large.new_zeros(6, 4).scatter_(1, large[:24].view(6, 4).topk(2)[1], 1).sum(0).tolist()": [3.0] * 4,
+    "torch.zeros(4 << 20, device='npu')[-2:].tolist()": [0.0] * 2,
 }
 # What comes of large tensors.
 UNKNOWN = {

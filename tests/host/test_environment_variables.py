@@ -42,6 +42,7 @@ MALFORMED = {
         " 8G",
     ),
     "TORCH_ACLNN_HOST_KNOWN": ("lots", "-1", "1e9"),
+    "TORCH_ACLNN_HOST_EXPERT_LOAD": ("much", "-1", "2.1", "nan"),
     "TORCH_ACLNN_HOST_THREADS": (*NO_COUNT, "4097"),
     "TORCH_ACLNN_HOST_TRACE": (),
     MODE: ("1", "Strict", "strict leaks", "strict;leaks", "leaks, strct", "strict,float64", "float64 , unspecified", "keep_handles,strict"),

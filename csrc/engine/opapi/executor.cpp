@@ -168,6 +168,11 @@ std::vector<Operand> operands_of(const aclOpExecutor& executor) {
     return operands;
 }
 
+bool is_dense(const aclTensor& tensor) {
+    const auto count = checked_element_count(tensor.sizes);
+    return count && view_bytes(tensor) == static_cast<size_t>(*count) * bits_of(tensor.dtype) / 8;
+}
+
 }  // namespace
 
 void refuse_executor(const aclOpExecutor* executor) {
@@ -238,12 +243,33 @@ std::vector<MemoryAccess> aclOpExecutor::accesses() const {
 
 aclOpExecutor::Nature aclOpExecutor::nature() const {
     const Nature nature = facts_of(name()).nature;
-    const auto is_dense_bool = [](const WatchedHandle& handle) {
-        const aclTensor* const tensor = handle.tensor();
-        return tensor != nullptr && tensor->dtype == ACL_BOOL && view_bytes(*tensor) == checked_element_count(tensor->sizes);
+    const auto all = [this](const auto& test) {
+        return std::all_of(watched.begin(), watched.end(), [&](const WatchedHandle& handle) {
+            const aclTensor* const tensor = handle.tensor();
+            return tensor != nullptr && is_dense(*tensor) && test(*tensor);
+        });
     };
-    const bool is_of_any_type = nature == Nature::other || nature == Nature::drawing;
-    return is_of_any_type || std::all_of(watched.begin(), watched.end(), is_dense_bool) ? nature : Nature::other;
+    const bool is_of_bool = nature == Nature::disjunction || nature == Nature::conjunction;
+    if (is_of_bool && !all([](const aclTensor& tensor) { return tensor.dtype == ACL_BOOL; })) return Nature::other;
+    return nature == Nature::zeroing && !all([](const aclTensor&) { return true; }) ? Nature::other : nature;
+}
+
+// Routers have at most so many experts for each token; a sampler chooses among more words.
+std::optional<Choice> aclOpExecutor::choice() const {
+    constexpr int64_t kMostChosen = 32;
+    if (nature() != Nature::choosing) return std::nullopt;
+    const aclTensor *scores = nullptr, *numbers = nullptr;
+    for (const WatchedHandle& handle : watched) {
+        const std::string_view parameter = handle.name();
+        if (parameter == "self" || parameter == "x") scores = handle.tensor();
+        if (parameter == "indicesOut" || parameter == "expertIdx") numbers = handle.tensor();
+    }
+    if (scores == nullptr || numbers == nullptr || scores->sizes.size() != 2 || numbers->sizes.size() != 2) return std::nullopt;
+    const auto number_bytes = static_cast<size_t>(bits_of(numbers->dtype) / 8);
+    const Choice found{numbers->first_element(), number_bytes, numbers->sizes[0], numbers->sizes[1], scores->sizes[1]};
+    const bool is_of_columns = found.rows == scores->sizes[0] && found.chosen < found.columns && found.chosen <= kMostChosen;
+    const bool is_index = numbers->dtype == ACL_INT32 || numbers->dtype == ACL_INT64;
+    return is_of_columns && is_index && found.rows > 0 && is_dense(*numbers) ? std::optional(found) : std::nullopt;
 }
 
 // The program may give a repeatable one other addresses, and destroy it, while the graph lives.

@@ -105,6 +105,7 @@ struct TORCH_ACLNN_HOST_API aclOpExecutor final : torch_aclnn::host::Task, torch
     const char* name() const override { return entry_point; }
     std::vector<torch_aclnn::host::MemoryAccess> accesses() const override;
     Nature nature() const override;
+    std::optional<torch_aclnn::host::Choice> choice() const override;
     void run() override;
     void skip() override;
     void finish() noexcept override;

@@ -1,6 +1,7 @@
 """The arguments of ``torch-aclnn dryrun``: its own, and behind them those of the program."""
 
 import argparse
+import contextlib
 import os
 import re
 from collections.abc import Callable
@@ -56,6 +57,7 @@ def add_parser(commands: Any, action: Callable[[argparse.Namespace], int]) -> No
     parser.add_argument("--fit", type=placeholder, action="append", metavar="NAME=LOW:HIGH", help=fit)
     parser.add_argument("--time", action="store_true", help="estimate how long a step takes, as a range")
     parser.add_argument("--timeline", type=writable, metavar="FILE", help="the same, and write it for https://ui.perfetto.dev")
+    parser.add_argument("--expert-load", type=_load, metavar="X", help="times its even share for the first half of the experts, 0 to 2")
     parser.add_argument("--json", type=writable, metavar="FILE", help="write the report as JSON too")
     parser.add_argument("--snapshot", type=writable, metavar="FILE", help="write torch's snapshot for pytorch.org/memory_viz")
     parser.add_argument("--compare", nargs=2, type=Path, metavar="FILE", help="run nothing; compare two reports")
@@ -142,6 +144,13 @@ def _steps(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"expected a number from 1 on, got {text}")
     return int(text)
+
+
+def _load(text: str) -> float:
+    with contextlib.suppress(ValueError):
+        if 0 <= (load := float(text)) <= 2:
+            return load
+    raise argparse.ArgumentTypeError(f"expected a number from 0 to 2, got {text}")
 
 
 def _bytes(text: str) -> int:

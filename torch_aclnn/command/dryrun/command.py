@@ -18,7 +18,7 @@ from torch_aclnn.command.dryrun.arguments import check
 from torch_aclnn.command.dryrun.compare import compare
 from torch_aclnn.command.dryrun.details import details
 from torch_aclnn.command.dryrun.fit import Search
-from torch_aclnn.command.dryrun.fits import decide, ended_by_memory
+from torch_aclnn.command.dryrun.fits import decide, ended_by_memory, guessed
 from torch_aclnn.command.dryrun.forks import Forks
 from torch_aclnn.command.dryrun.products import CONTEXT
 from torch_aclnn.command.dryrun.programs import problem_of_hook
@@ -142,7 +142,7 @@ def _collected(arguments: argparse.Namespace, directory: Path, counted: Path, ex
         observed.rank, observed.world_size = arguments.rank, arguments.world_size
     observed.product = observed.product or arguments.product
     document = coverage.document(exit_code)
-    fits = decide(observed, document, arguments.total, arguments.hccl_buffers)
+    fits = decide(observed, document, guessed(assumed), arguments.total, arguments.hccl_buffers)
     asked: dict[str, Any] = {"program": arguments.program, "asked_steps": arguments.steps, "assumed": dict(assumed)}
     return Report(**vars(observed), **asked, coverage=document, fits=fits, time=time)
 
@@ -167,6 +167,8 @@ def _environment(arguments: argparse.Namespace, directory: Path) -> dict[str, st
     }
     if arguments.time:
         environment["TORCH_ACLNN_HOST_TRACE"] = str(directory / "%p.trace")
+    if arguments.expert_load is not None:
+        environment["TORCH_ACLNN_HOST_EXPERT_LOAD"] = str(arguments.expert_load)
     if arguments.world_size is not None:
         environment |= {
             "RANK": str(arguments.rank),

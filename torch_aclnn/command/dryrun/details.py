@@ -33,7 +33,9 @@ def details(report: Report) -> list[str]:
     lines += _names("entry points missing, another was taken", [f"{name} {other}".rstrip() for name, other in replaced])
     lines += _names("operators called by name, and refused", coverage.refused)
     lines += _reads(report.value_reads)
-    lines += _block("taken of other ranks, which are not there", (row(f"  {what}", f"{count} x") for what, count in report.assumed.items()))
+    lines += _block(
+        "assumed, since values or other ranks are not there", (row(f"  {what}", f"{count} x") for what, count in report.assumed.items())
+    )
     return lines + _sources(report.fits)
 
 

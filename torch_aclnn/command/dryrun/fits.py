@@ -1,5 +1,7 @@
 """The decision: what a process needs of a device, and whether that is less than there is."""
 
+from collections.abc import Iterable
+
 from torch_aclnn.command.dryrun.products import CONTEXT, HCCL_BUFFERS, OUTSIDE, Known
 from torch_aclnn.observation.report import CoverageReport, Failure, Fits, Observed, OutOfMemory, Summand
 
@@ -12,6 +14,9 @@ _VERDICTS = {
     UNRELIABLE: "unreliable: sizes may have depended on values",
     INCOMPLETE: "not known, because the run ended before its steps",
 }
+# What the engine says of an assumption, before its line.
+_GUESSED = "a result whose size unknown values decide is taken for the largest: "
+EVEN = "experts are chosen evenly: "
 _INTEGERS, _SIZES = "integers", "sizes depend on values"
 _SINGLE = (1, 2, 4, 8)  # bytes of a number
 _COUNT = 8  # of the number that says how large a result is
@@ -33,11 +38,13 @@ def summands(report: Observed, hccl_buffers: int) -> list[Summand]:
     return [Summand(*part) for part in parts]
 
 
-def decide(report: Observed, coverage: CoverageReport, total: Known, hccl_buffers: int) -> Fits:
+def decide(report: Observed, coverage: CoverageReport, places: list[str], total: Known, hccl_buffers: int) -> Fits:
     """Return the decision with its reasons; ``code`` is the command's exit code."""
     parts = summands(report, hccl_buffers)
     needed = sum(part.bytes for part in parts)
     code = _code(report, coverage, needed, total)
+    if places and code in (FITS, TOO_LARGE):
+        code = UNRELIABLE
     return Fits(code, _VERDICTS[code], needed, total.bytes, total.source, parts)
 
 
@@ -76,6 +83,11 @@ def refused(coverage: CoverageReport) -> list[str]:
 
 def _is_refusal(failure: Failure | None) -> bool:
     return failure is not None and "aclnn" in failure.message
+
+
+def guessed(assumed: Iterable[str]) -> list[str]:
+    """Return the lines at which the size of a result was guessed."""
+    return [what.removeprefix(_GUESSED) for what in assumed if what.startswith(_GUESSED)]
 
 
 def doubts(report: Observed) -> list[str]:

@@ -3,7 +3,7 @@
 import shlex
 import textwrap
 
-from torch_aclnn.command.dryrun.fits import counted, doubts, has_served, met_own_limit, refused
+from torch_aclnn.command.dryrun.fits import EVEN, counted, doubts, guessed, has_served, met_own_limit, refused
 from torch_aclnn.command.dryrun.products import GIBIBYTE, MEBIBYTE
 from torch_aclnn.observation.report import Fits, Memory, Moment, Report
 
@@ -89,8 +89,10 @@ def _decision(report: Report) -> list[str]:
         lines += paragraph(f"{failed}; {size(memory.free)} were free{limit}", "  ")
     for name in refused(report.coverage)[:_REFUSALS]:
         lines += paragraph(f"refused or missing: {name}", "  ")
-    if doubts(report):
-        lines += paragraph(f"values decided at {', '.join(doubts(report))}", "  ")
+    if places := [*doubts(report), *guessed(report.assumed)]:
+        lines += paragraph(f"values decided at {', '.join(places)}", "  ")
+    if routers := [what.removeprefix(EVEN) for what in report.assumed if what.startswith(EVEN)]:
+        lines += paragraph(f"experts are taken to be chosen evenly at {', '.join(routers)}; --expert-load has them chosen unevenly", "  ")
     return lines
 
 

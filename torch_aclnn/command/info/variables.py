@@ -10,7 +10,7 @@ PREFIX = "TORCH_ACLNN_"
 # docs/environment.md describes them.
 _OF_THE_PACKAGE = ("ENGINE", "IMPORT_HOOK", "ISA", "LOOP")
 _OF_THE_ENGINE = (
-    *("CANN", "CHECK_COLLECTIVES", "COMPUTE", "DELAYS", "DEVICES", "FAULT", "KNOWN"),
+    *("CANN", "CHECK_COLLECTIVES", "COMPUTE", "DELAYS", "DEVICES", "EXPERT_LOAD", "FAULT", "KNOWN"),
     *("MEMORY", "MODE", "RANK_ALONE", "SOC", "THREADS", "TRACE"),
 )
 VARIABLES = tuple(PREFIX + name for name in (*_OF_THE_PACKAGE, *(f"HOST_{name}" for name in _OF_THE_ENGINE)))

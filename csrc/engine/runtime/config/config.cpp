@@ -170,6 +170,16 @@ void read_switch(Settings& settings, const char* name, bool& on) {
     on = *value == '1';
 }
 
+// How many times the mean load one half may have while the other has some.
+void read_load(Settings& settings, const char* name, double& load) {
+    const char* const value = variable(name);
+    if (value == nullptr) return;
+    char* end = nullptr;
+    const double found = std::strtod(value, &end);
+    if (end == value || *end != '\0' || !(found >= 0 && found <= 2)) return settings.reject(name, "a number from 0 to 2", value);
+    load = found;
+}
+
 // The kernels read their variables themselves; checked here, a wrong name is reported before the first operator.
 template <size_t N>
 void check_choice_of_kernels(Settings& settings, const char* name, const char* const (&names)[N]) {
@@ -186,6 +196,7 @@ void read_dry_run(Settings& settings) {
     if (config.dry_run) config.memory_bytes = kChipMemory, config.npu_workspace = true;
     read_size(settings, "TORCH_ACLNN_HOST_KNOWN", "0", 0, config.known_bytes);
     read_size(settings, "TORCH_ACLNN_HOST_MEMORY", "1M", kMinMemory, config.memory_bytes);
+    read_load(settings, "TORCH_ACLNN_HOST_EXPERT_LOAD", config.expert_load);
 }
 
 // What takes more than the documents have contradicts what takes no more. What nobody knows needs no poison.

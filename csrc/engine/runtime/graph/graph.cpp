@@ -87,6 +87,7 @@ class ReplayedTask final : public Task {
     const char* name() const override { return name_; }
     std::vector<MemoryAccess> accesses() const override { return graph_->task_of(step_)->task->accesses(); }
     Nature nature() const override { return graph_->task_of(step_)->task->nature(); }
+    std::optional<Choice> choice() const override { return graph_->task_of(step_)->task->choice(); }
     void run() override { call(*graph_->task_of(step_), &Task::run); }
     void skip() override { call(*graph_->task_of(step_), &Task::skip); }
     void finish() noexcept override { delete this; }

@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <cstring>
 #include <iterator>
 #include <map>
 #include <mutex>
@@ -83,6 +84,17 @@ void add_values(const void* address, size_t bytes) {
 
 void forget_values(const void* address, size_t bytes) noexcept {
     if (is_in_device_range(address)) known().remove(number(address), number(address) + bytes);
+}
+
+// A page that has been given back reads as zero: of memory that is shared by MADV_REMOVE, which fails for other memory.
+void write_zeros(void* address, size_t bytes) noexcept {
+    auto* const begin = static_cast<char*>(address);
+    const size_t page = round_up_to_pages(1), before = std::min(bytes, round_up(number(begin), page) - number(begin));
+    const size_t whole = (bytes - before) / page * page;
+    char* const pages = begin + before;
+    std::memset(begin, 0, before);
+    if (whole > 0 && madvise(pages, whole, MADV_REMOVE) != 0 && madvise(pages, whole, MADV_DONTNEED) != 0) std::memset(pages, 0, whole);
+    std::memset(pages + whole, 0, bytes - before - whole);
 }
 
 }  // namespace torch_aclnn::host

@@ -16,4 +16,7 @@ void make_room_for_values(const void* address, size_t bytes);
 void add_values(const void* address, size_t bytes);
 void forget_values(const void* address, size_t bytes) noexcept;
 
+// Writes zeros to the memory of the machine at an address, which takes no page for them but at both ends.
+void write_zeros(void* address, size_t bytes) noexcept;
+
 }  // namespace torch_aclnn::host

@@ -12,6 +12,7 @@
 #include "engine/runtime/error/error.h"
 #include "engine/runtime/error/guarded.h"
 #include "engine/runtime/memory/device_memory.h"
+#include "engine/runtime/memory/known_values.h"
 #include "engine/runtime/memory/memory_range.h"
 #include "engine/runtime/stream/active_capture.h"
 #include "engine/runtime/stream/dry_run.h"
@@ -22,6 +23,7 @@
 namespace torch_aclnn::host {
 namespace {
 
+constexpr size_t kKeptBytes = size_t{1} << 20;
 constexpr size_t kMostRows = 5 * 1024 * 1024;  // documented of aclrtMemcpy2dAsync
 
 struct Kind {
@@ -59,6 +61,8 @@ class Copy : public NamedTask {
         return accesses;
     }
 
+    Nature nature() const override { return dst_.is_device_memory() && !src_.is_device_memory() ? Nature::uploading : Nature::other; }
+
     // memmove: on a device a copy onto itself is allowed.
     void run() override {
         std::optional<MemoryUse> dst, src;
@@ -71,9 +75,10 @@ class Copy : public NamedTask {
         for (size_t offset = 0; offset < src_.bytes(); offset += spitch_, from += spitch_, to += dpitch_) std::memmove(to, from, width_);
     }
 
-    // What is not known reads as 0.
+    // What is not known reads as 0. Nobody reads much that goes to page-locked memory: it is kept there, as states of optimizers are.
     void skip() override {
         if (dst_.is_device_memory()) return;
+        if (!dst_.is_pageable() && src_.bytes() >= kKeptBytes && dpitch_ == width_) return write_zeros(dst_.view(), dst_.bytes());
         note_value_read(src_.bytes());
         auto* to = static_cast<char*>(dst_.view());
         for (size_t offset = 0; offset < src_.bytes(); offset += spitch_, to += dpitch_) std::memset(to, 0, width_);
@@ -124,6 +129,8 @@ class Fill : public NamedTask {
         memory_.add_access(accesses, true);
         return accesses;
     }
+
+    Nature nature() const override { return value_ == 0 && memory_.is_device_memory() ? Nature::zeroing : Nature::other; }
 
     void run() override {
         std::optional<MemoryUse> use;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <optional>
+#include <string_view>
 
 #include "engine/runtime/config/config.h"
 #include "engine/runtime/memory/host_view.h"
@@ -12,7 +13,10 @@
 namespace torch_aclnn::host {
 namespace {
 
-constexpr size_t kDrawnBytes = size_t{16} << 10;
+// Of numbers that are drawn, and of what comes from the host: much of it is a model's parameters, which nobody reads.
+constexpr size_t kDrawnBytes = size_t{16} << 10, kUploadedBytes = size_t{1} << 20;
+// Up to so much is selected for the sake of its number.
+constexpr size_t kSelectedBytes = size_t{256} << 20;
 
 bool is_read(const MemoryAccess& access) {
     return !access.is_write || access.keeps;
@@ -60,6 +64,37 @@ void settle(const std::vector<MemoryAccess>& accesses, bool is_computed, const s
     for_each_write(accesses, add_values);
 }
 
+size_t most_of(Task::Nature nature) {
+    const size_t known = config().known_bytes;
+    if (nature == Task::Nature::drawing) return std::min(kDrawnBytes, known);
+    return nature == Task::Nature::uploading ? std::min(kUploadedBytes, known) : known;
+}
+
+// What a known mask selects among unknown values is unknown, but not how much it is.
+void select_unknown(Task& task, const std::vector<MemoryAccess>& accesses) {
+    const auto reads_known_mask = [](const MemoryAccess& access) { return std::string_view(access.name) == "mask" && is_known(access); };
+    const bool is_small =
+        std::all_of(accesses.begin(), accesses.end(), [](const MemoryAccess& one) { return one.bytes <= kSelectedBytes; });
+    if (!is_small || std::none_of(accesses.begin(), accesses.end(), reads_known_mask)) {
+        note_assumption("a result whose size unknown values decide is taken for the largest");
+        return task.skip();
+    }
+    for (const MemoryAccess& access : accesses) make_room_for_values(access.data, access.bytes);
+    task.run();
+    for_each_write(accesses, [](const void* data, size_t bytes) { write_zeros(host_view(const_cast<void*>(data)), bytes); });
+}
+
+void skip(Task& task, Task::Nature nature, const std::vector<MemoryAccess>& accesses) {
+    if (nature == Task::Nature::packing) return select_unknown(task, accesses);
+    task.skip();
+    const auto choice = task.choice();
+    if (!choice || choice->bytes() > config().known_bytes) return;
+    make_room_for_values(choice->numbers, choice->bytes());
+    choose_evenly(*choice);
+    add_values(choice->numbers, choice->bytes());
+    note_assumption("experts are chosen evenly");
+}
+
 }  // namespace
 
 void perform(const std::vector<MemoryAccess>& accesses, const std::function<void()>& run, const std::function<void()>& skip) {
@@ -72,16 +107,20 @@ void perform(Task& task) {
     if (!config().dry_run) return task.run();
     const auto accesses = task.accesses();
     const Task::Nature nature = task.nature();
-    const size_t most = nature == Task::Nature::drawing ? std::min(kDrawnBytes, config().known_bytes) : config().known_bytes;
-    const bool may_be_known = writes_at_most(most, accesses), is_computed = may_be_known && reads_known_values(accesses);
-    const auto result = may_be_known && !is_computed ? decided(nature, accesses) : std::nullopt;
+    // Of a packed result its largest size says nothing of what is written.
+    const bool may_be_known = nature == Task::Nature::packing ? config().known_bytes > 0 : writes_at_most(most_of(nature), accesses);
+    const bool is_computed = may_be_known && reads_known_values(accesses);
+    const auto result = nature == Task::Nature::zeroing ? false : may_be_known && !is_computed ? decided(nature, accesses) : std::nullopt;
     const auto write_result = [&] {
         task.skip();
         for_each_write(accesses, [&](const void* data, size_t bytes) {
-            std::memset(host_view(const_cast<void*>(data)), static_cast<int>(*result), bytes);
+            void* const view = host_view(const_cast<void*>(data));
+            *result ? static_cast<void>(std::memset(view, 1, bytes)) : write_zeros(view, bytes);
         });
     };
-    settle(accesses, is_computed || result, [&] { result ? write_result() : task.run(); }, [&] { task.skip(); });
+    settle(
+        accesses, may_be_known && (is_computed || result), [&] { result ? write_result() : task.run(); },
+        [&] { skip(task, nature, accesses); });
 }
 
 }  // namespace torch_aclnn::host

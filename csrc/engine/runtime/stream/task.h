@@ -4,12 +4,14 @@
 #include <cstdint>
 #include <exception>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "acl/acl.h"
 #include "engine/runtime/calling_thread.h"
 #include "engine/runtime/diagnostics/call_stack.h"
 #include "engine/runtime/memory/device_memory.h"
+#include "engine/runtime/stream/choice.h"
 
 namespace torch_aclnn::host {
 
@@ -29,9 +31,12 @@ class TORCH_ACLNN_HOST_API Task {
     virtual const char* name() const = 0;  // must outlive the task: messages begin with it
     // Asked for with TORCH_ACLNN_HOST_MODE=check_streams, when the task is launched, and in a dry run, when it is to run.
     virtual std::vector<MemoryAccess> accesses() const { return {}; }
-    // What a dry run has to know of it: whether it draws random numbers, or combines BOOL, of which one operand may decide the result.
-    enum class Nature { other, drawing, disjunction, conjunction };
+    // What a dry run has to know of it: whether it draws random numbers, copies from the host, writes zeros, has a result whose size its
+    // values decide, chooses columns of a matrix, or combines BOOL, of which one operand may decide the result.
+    enum class Nature { other, drawing, uploading, zeroing, packing, choosing, disjunction, conjunction };
     virtual Nature nature() const { return Nature::other; }
+    // What a dry run may take its result for if it does not know the values.
+    virtual std::optional<Choice> choice() const { return std::nullopt; }
     // In the place of run(), where a dry run does not compute it.
     virtual void skip() {}
     virtual void run() = 0;  // may throw an Error, whose code is kept, or anything else: ACL_ERROR_RT_AICORE_EXCEPTION

@@ -1,0 +1,24 @@
+// What a dry run takes a choice of few columns of a matrix for, whose numbers it does not know, as a router of experts makes it for each
+// row: each column is chosen as often as any other. So the sizes that follow from it are known, as a rule.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace torch_aclnn::host {
+
+struct Choice {
+    void* numbers;  // of the columns, `chosen` for each row
+    size_t number_bytes;
+    int64_t rows, chosen, columns;
+
+    size_t bytes() const { return static_cast<size_t>(rows * chosen) * number_bytes; }
+};
+
+// By TORCH_ACLNN_HOST_EXPERT_LOAD the columns of the first half are chosen so many times as often as on average.
+void choose_evenly(const Choice& choice);
+
+// Adds a finding, with the line of Python that the calling thread is at.
+void note_assumption(const char* what);
+
+}  // namespace torch_aclnn::host
