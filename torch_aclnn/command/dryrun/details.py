@@ -33,9 +33,8 @@ def details(report: Report) -> list[str]:
     lines += _names("entry points missing, another was taken", [f"{name} {other}".rstrip() for name, other in replaced])
     lines += _names("operators called by name, and refused", coverage.refused)
     lines += _reads(report.value_reads)
-    lines += _block(
-        "assumed, since values or other ranks are not there", (row(f"  {what}", f"{count} x") for what, count in report.assumed.items())
-    )
+    assumed = (line for what, count in report.assumed.items() for line in paragraph(f"{count} x {what}", "  "))
+    lines += _block("assumed, since values or other ranks are not there", assumed)
     return lines + _sources(report.fits)
 
 
