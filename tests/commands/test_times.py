@@ -148,6 +148,7 @@ def message(name: str, peer: int) -> Call:
 def test_a_pipeline_is_told_from_a_ring() -> None:
     first = [message("HcclSend", 1), message("HcclRecv", 1)] * 8
     assert pipeline_of(first).bubbles == pytest.approx(3 / 8)
+    assert pipeline_of(first, 7).bubbles == pytest.approx(6 / 8)
     middle = [message("HcclRecv", 0), message("HcclSend", 2), message("HcclRecv", 2), message("HcclSend", 0)] * 8
     assert pipeline_of(middle).bubbles == pytest.approx(3 / 8)
     steady = {"commName": "pp", "ranks": 4, "destRanks": [1], "srcRanks": [1], "bytes": 16}

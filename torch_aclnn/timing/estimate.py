@@ -81,7 +81,7 @@ def estimate(trace: Path, chip: Chip, groups: Mapping[str, Sequence[int]]) -> tu
     timeline = simulate(calls, chip, groups)
     if not timeline.tasks:
         raise NoStep("the step has no launches")
-    found = summary(timeline, chip, pipeline_of(calls))
+    found = summary(timeline, chip, pipeline_of(calls, len(groups.get("pipeline", []))))
     unknown = Counter(call.name for call in calls if call.name.startswith(_WITHOUT_COST))
     found.remarks.extend(f"missing in the sum: {count} x {name}, of which no cost is known" for name, count in unknown.items())
     return found, timeline

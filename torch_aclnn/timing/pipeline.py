@@ -34,8 +34,14 @@ class _Messages:
     one_way: int = 0  # groups of messages in one direction
 
 
-def pipeline_of(calls: Iterable[Call]) -> Pipeline:
-    """Return the pipeline: the communicator with messages, some of which are not exchanged for others, as a ring exchanges all."""
+def pipeline_of(calls: Iterable[Call], stages: int = 0) -> Pipeline:
+    """Return the pipeline: the communicator with messages, some of which are not exchanged for others, as a ring exchanges all.
+
+    Args:
+        calls: of a step.
+        stages: how many there are, where that is known; else the ranks of the communicator.
+
+    """
     found: defaultdict[str, _Messages] = defaultdict(_Messages)
     directions: defaultdict[str, set[bool]] = defaultdict(set)  # of the messages of a group that has begun
     grouped = False
@@ -46,7 +52,7 @@ def pipeline_of(calls: Iterable[Call]) -> Pipeline:
             arguments = json.loads(call.arguments)
             communicator = arguments.get("commName", "")
             messages = found[communicator]
-            messages.stages = arguments.get("ranks", 1)
+            messages.stages = max(stages, arguments.get("ranks", 1))
             for sends, key in ((True, "destRank"), (False, "srcRank")):
                 peers = [arguments[key]] if key in arguments else arguments.get(f"{key}s", [])
                 messages.count += len(peers)
