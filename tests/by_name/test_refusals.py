@@ -110,7 +110,7 @@ def test_an_allocation_that_is_shorter_than_its_buffer_says(acl):
             "DynamicRNN",
             [X[None], torch.ones(5, 8), torch.ones(8), None, X, X],
             [X],
-            {},
+            {"gate_order": "ijfo"},
         ),
         ("input 0: expected {steps, batch, features}", "DynamicRNN", [X, torch.ones(5, 8), torch.ones(8)], [X], {"gate_order": "ifjo"}),
         ("activation: expected tanh, got relu", "DynamicGRUV2", [X[None]] * 7, [X], {"activation": "relu"}),

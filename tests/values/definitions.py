@@ -82,7 +82,8 @@ def definition(name: str) -> Callable[[dict[str, Any]], None] | None:
     if own is not None:
         absent = dict.fromkeys(p.name for r in RECORDS.values() if r.struct == record.struct for p in r.parameters)
         return lambda values: exec(own, {**FUNCTIONS, **absent, **values})
-    code = compiled(record.does) if record.does and not NOT_PYTHON.search(record.does) else None
+    begin = f"start_from({record.starts_from}, out); " if record.starts_from else ""
+    code = compiled(begin + record.does) if record.does and not NOT_PYTHON.search(record.does) else None
     if code is None or not _names(code) <= {"enumerate", "result", "i", "float", *NAMES, *(p.name for p in record.parameters)}:
         return None
     return lambda values: exec(code, {**NAMES, **values})

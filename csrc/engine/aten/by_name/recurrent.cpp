@@ -9,14 +9,19 @@ using namespace torch_aclnn::host::aten;
 
 namespace {
 
+// torch's order of an LSTM's gates, in which the candidate is j or c.
+const std::vector<std::string> kOrdersOfLstm = {"ifjo", "ifco"};
+
 // Refuses variants of the operators that torch_npu does not use.
-void require_plain_cell(const Call& call) {
+void require_plain_cell(const Call& call, const std::vector<std::string>& orders) {
     call.require_text("activation", "tanh");
     if (call.attribute<bool>("use_peephole", false)) refuse("attribute use_peephole", "false", "true");
     if (!call.attribute<bool>("time_major", true)) refuse("attribute time_major", "true", "false");
     if (call.attribute<float>("cell_clip", -1) > 0) refuse("attribute cell_clip", "none", c10::str(call.attribute<float>("cell_clip")));
     if (call.attribute<float>("forget_bias", 0) != 0) refuse("attribute forget_bias", "0", c10::str(call.attribute<float>("forget_bias")));
     if (call.attribute<int64_t>("num_proj", 0) != 0) refuse("attribute num_proj", "0", c10::str(call.attribute<int64_t>("num_proj")));
+    const std::string& order = call.attribute<std::string>("gate_order", "");
+    if (std::find(orders.begin(), orders.end(), order) == orders.end()) refuse("attribute gate_order", c10::Join(" or ", orders), order);
 }
 
 bool is_reverse(const Call& call) {
@@ -24,15 +29,6 @@ bool is_reverse(const Call& call) {
     if (direction != "UNIDIRECTIONAL" && direction != "REDIRECTIONAL")
         refuse("attribute direction", "UNIDIRECTIONAL or REDIRECTIONAL", direction);
     return direction == "REDIRECTIONAL";
-}
-
-// The gates lie as torch has them, in which the candidate is j or c.
-void require_torchs_gates(const Call& call) {
-    const std::string& order = call.attribute<std::string>("gate_order", "ijfo");
-    if (order != "ifjo" && order != "ifco") refuse("attribute gate_order", "ifjo or ifco", order);
-}
-void require_four_gates(const at::Tensor& weights) {
-    if (weights.size(-1) % 4 != 0) refuse("weights", "4 gates side by side", shape_text(weights.sizes()));
 }
 
 // The active steps, from a mask. A mask that is a single number means all steps.
@@ -70,9 +66,8 @@ at::Tensor rows(const at::Tensor& sequence) {
 }
 
 void run_lstm(Call& call, const Weights& weights, size_t mask, const at::Tensor& x) {
-    require_plain_cell(call);
-    require_torchs_gates(call);
-    require_four_gates(weights.input.t());
+    require_plain_cell(call, kOrdersOfLstm);
+    if (weights.input.size(0) % 4 != 0) refuse("weights", "4 gates side by side", shape_text(weights.input.t().sizes()));
     const at::Tensor active = active_steps(call, mask, x);
     const int64_t units = weights.input.size(0) / 4;
     at::Tensor h = state(call, mask + 1, units), c = state(call, mask + 2, units);
@@ -89,8 +84,7 @@ struct LstmGradients {
 // Inputs from `first` on: the initial h and c, h and c of all steps, the gradients of y and of the last h and c, the gates.
 LstmGradients run_lstm_backward(const Call& call, size_t first, size_t mask, const at::Tensor& x, const at::Tensor& hidden,
                                 at::Tensor& of_h, at::Tensor& of_c) {
-    require_plain_cell(call);
-    require_torchs_gates(call);
+    require_plain_cell(call, kOrdersOfLstm);
     const bool reverse = is_reverse(call);
     const auto saved = [&](size_t i) { return steps_of(call, first + i); };
     const lstm::Step all{saved(7), saved(8), saved(9), saved(10), saved(2), saved(3), saved(11)};
@@ -149,8 +143,7 @@ OPERATOR(DynamicRNNV2Grad) {
 namespace {
 
 void require_plain_gru(const Call& call) {
-    require_plain_cell(call);
-    call.require_text("gate_order", "rzh");
+    require_plain_cell(call, {"rzh"});
     if (!call.attribute<bool>("reset_after", true)) refuse("attribute reset_after", "true", "false");
     if (is_reverse(call)) refuse("attribute direction", "UNIDIRECTIONAL", "REDIRECTIONAL");
 }
