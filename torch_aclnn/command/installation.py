@@ -14,7 +14,7 @@ from typing import Any
 from torch_aclnn import _built_for
 from torch_aclnn._source_tree import is_built
 from torch_aclnn.command.info.variables import PREFIX
-from torch_aclnn.loading.import_hook import SWITCH
+from torch_aclnn.loading.hook_settings import SWITCH
 from torch_aclnn.loading.versions import installed
 
 OLDEST_PYTHON = (3, 10)

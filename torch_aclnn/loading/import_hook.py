@@ -23,6 +23,7 @@ from torch_aclnn.loading import (
 )
 from torch_aclnn.loading.cann import RUNTIME_LIBRARIES
 from torch_aclnn.loading.engine import activate, answers_from_package, is_active, is_left_to_cann, load_what_needs_torch
+from torch_aclnn.loading.hook_settings import GPU_IS_VISIBLE, OBSERVE, SETTINGS, SWITCH
 from torch_aclnn.loading.loader import loaded_library
 from torch_aclnn.loading.paths import python_packages
 from torch_aclnn.loading.versions import check_versions, is_cuda_build
@@ -30,12 +31,7 @@ from torch_aclnn.loading.versions import check_versions, is_cuda_build
 # Why torch_npu could not be imported, for the pytest plugin.
 problems: list[str] = []
 
-GPU_IS_VISIBLE = "a GPU is visible in addition to the npu device, and torch uses one kind of accelerator in a process"
-
 _PACKAGE, _EXTENSION = "torch_npu", "torch_npu._C"
-SWITCH = "TORCH_ACLNN_IMPORT_HOOK"
-# A directory with the settings of an observer, which `torch-aclnn dryrun` makes.
-OBSERVE, SETTINGS = "TORCH_ACLNN_HOST_OBSERVE", "settings.json"
 
 
 def around_creation(fullname: str) -> AbstractContextManager[None]:

@@ -8,6 +8,7 @@ from typing import Any
 
 from torch_aclnn.loading import import_hook, missing_entry_points
 from torch_aclnn.loading.engine import is_active, is_left_to_cann
+from torch_aclnn.loading.hook_settings import SWITCH
 from torch_aclnn.loading.loader import loaded_library
 
 # torch_npu's words about an entry point, and the engine's about an operator that is called by name.
@@ -66,6 +67,6 @@ def _engine() -> str:
         return str(error)
     if left_to_cann:
         return "CANN, if torch_npu is imported"
-    if os.environ.get(import_hook.SWITCH) == "0":
-        return f"host engine (CPU), if torch_aclnn is imported before torch ({import_hook.SWITCH}=0)"
+    if os.environ.get(SWITCH) == "0":
+        return f"host engine (CPU), if torch_aclnn is imported before torch ({SWITCH}=0)"
     return "host engine (CPU), if torch_npu is imported"

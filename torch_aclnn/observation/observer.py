@@ -15,7 +15,7 @@ import torch_npu
 from torch.optim.optimizer import Optimizer, register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 from torch_aclnn.host import counts
 from torch_aclnn.host.dry_run import ValueRead, is_dry_run
-from torch_aclnn.loading.import_hook import SETTINGS
+from torch_aclnn.loading.hook_settings import SETTINGS
 from torch_aclnn.observation import device, memory_report, step_trace
 from torch_aclnn.observation.backward import Backwards, current_node
 from torch_aclnn.observation.categories import Labels, label_after_step, label_before_step, label_modules

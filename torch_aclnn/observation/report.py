@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field, is_dataclass
 from pathlib import Path
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
-from torch_aclnn.timing.estimate import Estimate
+from torch_aclnn.timing.result import Estimate
 
 FORMAT = 1
 

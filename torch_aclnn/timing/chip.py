@@ -121,3 +121,17 @@ def _require_sources(path: Path, data: dict[str, Any], within: str = "") -> None
 
 def _plain(name: str) -> str:
     return name.casefold().replace(" ", "").replace("-", "").replace("_", "")
+
+
+def find_with_rates(name: str) -> Chip:
+    """Return the chip.
+
+    Raises:
+        ChipError: there is none of that name, or nobody has published its rates.
+
+    """
+    chip = find(name)
+    lacking = chip.lacks_for_times()
+    if lacking:
+        raise ChipError(f"nobody has published the rates of {name}; a file of your own needs {', '.join(lacking)} (docs/how_long.md)")
+    return chip

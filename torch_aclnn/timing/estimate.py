@@ -2,13 +2,13 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from torch_aclnn.timing import launches
 from torch_aclnn.timing.chip import Chip
 from torch_aclnn.timing.costs import ATTENTION, ATTENTION_BACKWARD, CUBE, VECTOR
 from torch_aclnn.timing.pipeline import Pipeline, pipeline_of
+from torch_aclnn.timing.result import Estimate, KindOfLaunch
 from torch_aclnn.timing.timeline import COLLECTIVE, COPY, Task, Timeline, simulate
 
 _KINDS = 10
@@ -17,53 +17,6 @@ _LARGEST_ERROR = 0.25
 _ERRORS = {CUBE: 0.21, ATTENTION: 0.25, ATTENTION_BACKWARD: 0.25, VECTOR: 0.23, COLLECTIVE: 0.24, COPY: 0.3}
 _ERROR_OF_WAITING = 0.35
 _WITHOUT_COST = ("aclop", "aclmdlRIExecute")  # operators by name, and captured graphs
-
-
-@dataclass(frozen=True)
-class KindOfLaunch:
-    """The launches of an entry point in a step."""
-
-    name: str
-    seconds: float
-    share: float
-    count: int
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """How long a step would take on a chip.
-
-    Attributes:
-        card: what was asked for, and what its file describes.
-        seconds, low, high: of a step, and its range.
-        utilisation: of the cube's peak for bfloat16, by the operations that are launched, those of recomputation too.
-        tokens: of a step of this process, by the largest embedding; 0 where there is none.
-        host: seconds in which the host is busy and does not wait for the device.
-        idle: seconds in which the device has nothing to do.
-        exposed: seconds in which it only communicates.
-        bubbles: of the seconds, those in which a stage waits for the other stages, if they take as long as this one.
-        stages, messages: of the pipeline; 1 and 0 without one.
-        by_default: the share of the launches' time for which nothing but the bytes of different tensors is known.
-        kinds: the entry points that take most.
-        remarks: what would change it.
-
-    """
-
-    card: str
-    seconds: float
-    low: float
-    high: float
-    utilisation: float
-    tokens: int
-    host: float
-    idle: float
-    exposed: float
-    bubbles: float
-    stages: int
-    messages: int
-    by_default: float
-    kinds: list[KindOfLaunch]
-    remarks: list[str]
 
 
 class NoStep(ValueError):

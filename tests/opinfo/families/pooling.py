@@ -11,7 +11,7 @@ def entries(operator: Operator) -> tuple[Entry, ...]:
     return functions_and_modules(operator)
 
 
-FLOATING = "gradOutput, self and gradInput: floating, one type; NCHW or NCL"
+FLOATING = "gradOutput, self and the result have one floating data type"
 EXCLUSIONS = (
     Exclusion(FLOATING, r"nn\.functional\.avg_pool[123]d", "got INT64", dtypes=(torch.int64,)),
     no_double(r"nn\.functional\.avg_pool[123]d|nn\.AvgPool[123]d"),

@@ -11,9 +11,8 @@ from typing import Any
 from torch_aclnn.command.dryrun.placeholders import placeholder
 from torch_aclnn.command.dryrun.products import GIBIBYTE, MEBIBYTE, Known, hccl_buffers_of
 from torch_aclnn.command.dryrun.programs import runnable
-from torch_aclnn.command.dryrun.times import chip_with_rates
 from torch_aclnn.command.parser import PYTHONS, add_program, program_of, writable
-from torch_aclnn.timing.chip import ChipError, find
+from torch_aclnn.timing.chip import ChipError, find, find_with_rates
 
 PRODUCT = "Ascend910B3"
 
@@ -135,7 +134,7 @@ def _check_time(arguments: argparse.Namespace) -> None:
     if arguments.fit:
         arguments.parser.error("--time: expected one program, without --fit")
     try:
-        arguments.chip = chip_with_rates(arguments.card)
+        arguments.chip = find_with_rates(arguments.card)
     except ChipError as problem:
         arguments.parser.error(f"--time: {problem}")
 

@@ -25,7 +25,7 @@ from torch_aclnn.command.dryrun.programs import problem_of_hook
 from torch_aclnn.command.dryrun.screen import first_screen, verdict
 from torch_aclnn.command.dryrun.times import estimated, section
 from torch_aclnn.command.locations import environment_of_programs
-from torch_aclnn.loading.import_hook import OBSERVE, SETTINGS
+from torch_aclnn.loading.hook_settings import OBSERVE, SETTINGS
 from torch_aclnn.observation.report import Observed, Report, Settings, load, save
 
 _ENOUGH = 16

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from torch_aclnn.loading.import_hook import SWITCH
+from torch_aclnn.loading.hook_settings import SWITCH
 
 Refuse = Callable[[str], object]
 

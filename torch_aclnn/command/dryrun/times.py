@@ -6,22 +6,9 @@ from pathlib import Path
 from torch_aclnn.command.dryrun.screen import paragraph, row
 from torch_aclnn.observation.report import Observed, Report
 from torch_aclnn.timing import trace_file
-from torch_aclnn.timing.chip import Chip, ChipError, find
-from torch_aclnn.timing.estimate import Estimate, NoStep, estimate
-
-
-def chip_with_rates(name: str) -> Chip:
-    """Return the chip.
-
-    Raises:
-        ChipError: there is none of that name, or nobody has published its rates.
-
-    """
-    chip = find(name)
-    lacking = chip.lacks_for_times()
-    if lacking:
-        raise ChipError(f"nobody has published the rates of {name}; a file of your own needs {', '.join(lacking)} (docs/how_long.md)")
-    return chip
+from torch_aclnn.timing.chip import Chip
+from torch_aclnn.timing.estimate import NoStep, estimate
+from torch_aclnn.timing.result import Estimate
 
 
 def estimated(observed: Observed, directory: Path, chip: Chip, timeline: Path | None) -> Estimate | None:

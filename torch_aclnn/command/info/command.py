@@ -10,7 +10,7 @@ from torch_aclnn.command import installation
 from torch_aclnn.command.info.probe import Found, probe
 from torch_aclnn.command.info.rows import rows
 from torch_aclnn.command.info.variables import unknown
-from torch_aclnn.loading.import_hook import GPU_IS_VISIBLE
+from torch_aclnn.loading.hook_settings import GPU_IS_VISIBLE
 from torch_aclnn.loading.versions import CPU_BUILDS, check_versions, cpu_build_command, install_command
 
 

@@ -16,9 +16,10 @@ constexpr std::string_view kPrefix = "TORCH_ACLNN_";
 
 // torch_aclnn/command/info/variables.py has them too, and who reads which.
 constexpr std::string_view kKnown[] = {
-    "ENGINE",       "IMPORT_HOOK",   "ISA",           "LOOP",        "HOST_CANN", "HOST_CHECK_COLLECTIVES", "HOST_COMPUTE", "HOST_DELAYS",
-    "HOST_DEVICES", "HOST_FAULT",    "HOST_KNOWN",    "HOST_MEMORY", "HOST_MODE", "HOST_RANK_ALONE",        "HOST_SOC",     "HOST_THREADS",
-    "HOST_TRACE",   "HOST_COVERAGE", "HOST_FINDINGS", "HOST_OBSERVE"};
+    "ENGINE",        "IMPORT_HOOK",     "ISA",          "LOOP",         "HOST_CANN",  "HOST_CHECK_COLLECTIVES",
+    "HOST_COMPUTE",  "HOST_DELAYS",     "HOST_DEVICES", "HOST_FAULT",   "HOST_KNOWN", "HOST_MEMORY",
+    "HOST_MODE",     "HOST_RANK_ALONE", "HOST_SOC",     "HOST_THREADS", "HOST_TRACE", "HOST_EXPERT_LOAD",
+    "HOST_COVERAGE", "HOST_FINDINGS",   "HOST_OBSERVE"};
 
 }  // namespace
 
