@@ -71,6 +71,7 @@ def _with_own_data(program: str, arguments: list[str], name: str, data: Path) ->
     options: dict[str, list[str]] = {}
     for argument in arguments:
         if argument.startswith("--") or not options:
+            options.pop(argument, None)  # the last of an option that is given twice counts
             options[argument] = []
         else:
             options[next(reversed(options))].append(argument)

@@ -5,6 +5,7 @@ import json
 import math
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from unittest.mock import Mock
 
 import pytest
@@ -22,6 +23,7 @@ from benchmarks.families.padding import Pad
 from benchmarks.families.pooling import AvgPool
 from benchmarks.families.unpooling import MaxUnpool
 from benchmarks.figures import Figures, by_group, geometric_mean, large, slower_than_peer
+from benchmarks.npu_memory import script
 from benchmarks.pairs import autograd_pairs, operator_pairs
 from benchmarks.processes import call_in_ranks
 from benchmarks.ranks import MIB, Collective, CollectiveTime, Norm, NormTime, measure
@@ -281,3 +283,8 @@ def test_a_quick_run_of_distributed_writes_its_figures(tmp_path):
     }
     assert all(entry["throughput_ratio"] == entry["gloo_in_a_row"] / entry["hccl_in_a_row"] for entry in document["collectives"])
     assert all(entry["ratio"] == entry["ours"] / entry["theirs"] > 0 for entry in document["batch_norm"])
+
+
+def test_of_an_option_that_a_script_gives_twice_the_last_counts():
+    arguments = ["--transformer-impl", "transformer_engine", "--lr", "1", "--transformer-impl", "local"]
+    assert script._with_own_data("pretrain_gpt.py", arguments, "llama2", Path()) == ["--lr", "1", "--transformer-impl", "local"]
