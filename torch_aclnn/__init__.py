@@ -33,7 +33,7 @@ if _source_tree.is_built():
     from torch_aclnn._conversion import convert, revert
     from torch_aclnn._patching import patch, unpatch
 
-    __version__ = "0.1.0"
+    __version__ = "0.2.0"
     __all__ = ["autograd", "convert", "functional", "host", "nn", "patch", "revert", "unpatch"]
 
     def __dir__() -> list[str]:

@@ -13,6 +13,7 @@ import pytest
 import torch
 from torch_aclnn._operators import OPERATORS
 
+ROOT = Path(__file__).parents[2]
 MODULES = [name for operator in OPERATORS for name in operator.modules]
 CLIENT = """
 import torch
@@ -57,6 +58,13 @@ def test_names_that_are_public_once_and_few():
 
 def test_dir_of_the_package_shows_the_public_names():
     assert set(dir(torch_aclnn)) == {*torch_aclnn.__all__, "__version__"}
+
+
+@pytest.mark.parametrize(
+    "file, line", [("pyproject.toml", 'version = "{}"'), ("CITATION.cff", "version: {}"), ("docs/versions.md", "| torch_aclnn | {}, ")]
+)
+def test_each_file_states_the_same_version(file, line):
+    assert f"\n{line.format(torch_aclnn.__version__)}" in (ROOT / file).read_text()
 
 
 @pytest.mark.parametrize("name", MODULES)
