@@ -8,15 +8,24 @@ import argparse
 import csv
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from textwrap import fill
 from typing import Any
 
 DOCS = Path(__file__).resolve().parent
 DOCUMENT = DOCS / "versions.md"
 RUNS = DOCS / "versions.tsv"
 BEGIN, END = "<!-- the table of docs/generate_versions.py -->\n", "<!-- its end -->\n"
+FIELDS = "torch_npu torch python machine run date passed skipped failed digits named answered shortcomings".split()
 # The columns of the runs that the table shows, under which heads.
-HEADS = {name: name for name in ("torch_npu", "torch", "python", "machine", "run", "date", "passed", "skipped", "failed", "digits")}
-HEADS |= {"python": "Python", "passed": "tests passed", "named": "entry points named", "answered": "answered"}
+SHOWN = {
+    "torch_npu": "torch_npu",
+    "torch": "torch",
+    "python": "Python",
+    "run": "run",
+    "date": "date",
+    "passed": "passed",
+    "failed": "failed",
+}
 
 
 def numbers(release: str) -> list[int]:
@@ -44,17 +53,15 @@ def write_run(run: Mapping[str, Any]) -> None:
     """Write a run's row."""
     rows = [*(other for other in read_runs() if kind(other) != kind(run)), run]
     with RUNS.open("w", newline="") as file:
-        writer = csv.DictWriter(file, [*HEADS, "shortcomings"], dialect="excel-tab", lineterminator="\n")
+        writer = csv.DictWriter(file, FIELDS, dialect="excel-tab", lineterminator="\n")
         writer.writeheader()
         writer.writerows(sorted(rows, key=kind))
 
 
 def table(runs: Iterable[Mapping[str, str]]) -> str:
     """Return a row for each run."""
-    lines = ["| " + " | ".join(HEADS.values()) + " |", "|---" * len(HEADS) + "|"]
-    for run in runs:
-        shown = {**run, "digits": f"{run['digits']} %" if run["digits"] else "fails"}
-        lines.append("| " + " | ".join(shown[name] for name in HEADS) + " |")
+    lines = ["| " + " | ".join(SHOWN.values()) + " |", "|---" * len(SHOWN) + "|"]
+    lines += ["| " + " | ".join(run[name] for name in SHOWN) + " |" for run in runs]
     return "\n".join(lines) + "\n"
 
 
@@ -68,8 +75,8 @@ def shortcomings(runs: Iterable[Mapping[str, str]]) -> str:
     texts: dict[str, list[str]] = {}
     for text in sorted(versions, key=lambda text: (list(versions[text].values()), text)):
         texts.setdefault(", ".join(versions[text]), []).append(text)
-    lines = [f"- {head}: {'; '.join(names)}\n" for head, names in texts.items()]
-    return "".join(["\nWhat some versions of torch and torch_npu themselves cannot do, so that tests are skipped with them:\n\n", *lines])
+    lines = [fill(f"- {head}: {'; '.join(names)}", 140, subsequent_indent="  ") + "\n" for head, names in texts.items()]
+    return "".join(["\nTests are skipped for what some versions of torch and torch_npu cannot do themselves:\n\n", *lines])
 
 
 def main() -> None:

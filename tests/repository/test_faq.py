@@ -28,6 +28,14 @@ def attempt(call):
 
 # What gives the errors, by programs that have a process each, and their environments.
 ERRORS = {
+    "import torch; torch.ones(1, device='npu')": (
+        ("Expected one of cpu, cuda, ipu, ... device type at start of device string: npu",),
+        {"TORCH_DEVICE_BACKEND_AUTOLOAD": "0"},
+    ),
+    "import os, torch; os.dup2(2, 1); torch.ones(1, device='npu'); raise ValueError": (
+        ("ERR99999 UNKNOWN applicaiton exception",),
+        {},
+    ),
     "import torch": (("Failed to load the backend extension: torch_npu",), {"TORCH_ACLNN_IMPORT_HOOK": "0"}),
     PROGRAM
     + """
@@ -45,6 +53,8 @@ leaf = x[..., :2].clone().requires_grad_()
 (grad,) = torch.autograd.grad(nn.BatchNorm2d(3).npu()(leaf).pow(3).sum(), leaf, create_graph=True)
 attempt(lambda: torch.func.jvp(lambda t: nn.functional.softmax(t, 1), (x,), (x,)))
 attempt(lambda: torch.hann_window(9, device="npu"))
+attempt(lambda: x @ x.cpu())
+attempt(lambda: x.cuda())
 scaler, layer = torch_npu.npu.amp.GradScaler(), nn.Linear(2, 1).npu()
 optimizer = torch.optim.AdamW(layer.parameters(), fused=True)
 scaler.scale(layer(torch.ones(1, 2, device="npu")).sum()).backward()
@@ -61,6 +71,8 @@ attempt(lambda: scaler.step(optimizer))
             "torch_npu's gradient of batch norm has wrong derivatives",
             "Cannot access storage of TensorWrapper",
             "result type Float can't be cast to the desired output type Long",
+            "Expected all tensors to be on the same device",
+            "Torch not compiled with CUDA enabled",
             "Adam.step() got an unexpected keyword argument 'grad_scaler'",
         ),
         {"TORCH_ACLNN_HOST_MEMORY": "128M"},
