@@ -15,7 +15,6 @@ DOCS = Path(__file__).resolve().parent
 DOCUMENT = DOCS / "versions.md"
 RUNS = DOCS / "versions.tsv"
 BEGIN, END = "<!-- the table of docs/generate_versions.py -->\n", "<!-- its end -->\n"
-FIELDS = "torch_npu torch python machine run date passed skipped failed digits named answered shortcomings".split()
 # The columns of the runs that the table shows, under which heads.
 SHOWN = {
     "torch_npu": "torch_npu",
@@ -52,8 +51,9 @@ def read_runs() -> list[dict[str, str]]:
 def write_run(run: Mapping[str, Any]) -> None:
     """Write a run's row."""
     rows = [*(other for other in read_runs() if kind(other) != kind(run)), run]
+    fields = RUNS.read_text().partition("\n")[0].split("\t")
     with RUNS.open("w", newline="") as file:
-        writer = csv.DictWriter(file, FIELDS, dialect="excel-tab", lineterminator="\n")
+        writer = csv.DictWriter(file, fields, dialect="excel-tab", lineterminator="\n")
         writer.writeheader()
         writer.writerows(sorted(rows, key=kind))
 

@@ -1,4 +1,4 @@
-"""Fills in the lists of docs/coverage.md: what the host engine implements and what it refuses, as the built engine lists it."""
+"""Fills in the lists of docs/coverage.md and docs/error_codes.md, as the built engine has them."""
 
 import csv
 import ctypes
@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch_aclnn  # noqa: F401  # loads the engine's libraries
+from torch_aclnn.host.codes import error_codes
 from torch_aclnn.host.registry import EntryPoint, entry_points, host_runtime, named_operators
 
 if TYPE_CHECKING:
@@ -224,14 +225,23 @@ def lists() -> dict[str, list[str]]:
     }
 
 
+def tables_of_error_codes() -> list[str]:
+    """Return a section with a table for each layer of the engine."""
+    lines = []
+    for layer in ("runtime", "operators", "collectives"):
+        codes = ((code.number, f"`{code.name}`", code.reason, code.surface) for code in error_codes() if code.layer == layer)
+        lines += ["", f"## The {layer}", "", *table("code | name | when the engine returns it | where it surfaces", codes)]
+    return lines
+
+
 def filled(page: str) -> str:
     """Return the page with its lists."""
-    made = lists()
+    made = {"error codes": tables_of_error_codes()} if page.startswith("# Error codes") else lists()
     return re.sub("<!-- list: (.*) -->", lambda mark: "\n".join(made[mark[1]]), page)
 
 
 def _read(app: "Sphinx", name: str, content: list[str]) -> None:
-    if name == "coverage":
+    if name in ("coverage", "error_codes"):
         content[0] = filled(content[0])
 
 

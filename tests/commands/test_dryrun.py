@@ -1,14 +1,12 @@
 """What a dry run observes and concludes, on data: steps, the allocator's history, lines, the decision, the report and its comparison."""
 
 import copy
-import re
 import sys
 import threading
 from argparse import Namespace
-from dataclasses import asdict, is_dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from types import SimpleNamespace
-from typing import get_args, get_type_hints
 
 import torch_aclnn
 import pytest
@@ -347,24 +345,6 @@ def test_a_report_is_read_as_it_was_written(tmp_path):
     save(report_with(end="error", failure=FAILED), tmp_path / "a.json")
     read = load(Report, tmp_path / "a.json")
     assert read == report_with(end="error", failure=FAILED) and read.failure == Failure(**FAILED)
-
-
-def nested(kind: object) -> set[str]:
-    """Return the keys of what a value of the type consists of."""
-    own = get_type_hints(kind) if is_dataclass(kind) else {}
-    return set(own).union(*(nested(part) for part in (*own.values(), *get_args(kind))))
-
-
-@pytest.mark.parametrize(("page", "kind"), [("will_it_fit.md", Report), ("command_line.md", CoverageReport)])
-def test_the_page_lists_the_keys_of_the_report(page, kind):
-    text = (Path(__file__).parents[2] / "docs" / page).read_text()
-    table = re.search(rf"The JSON object of `{'dryrun' if kind is Report else 'coverage'}`.*?\n\|.*?\n\n", text + "\n", re.DOTALL)[0]
-    rows = {
-        key: value for keys, value in re.findall(r"^\| (`.*?) \| (.*) \|$", table, re.MULTILINE) for key in re.findall(r"`(\w+)`", keys)
-    }
-    assert set(rows) == set(get_type_hints(kind))
-    missing = {key: nested(hint) - set(re.findall(r"`(\w+)`", rows[key])) for key, hint in get_type_hints(kind).items()}
-    assert {key: names for key, names in missing.items() if names and key != "coverage"} == {}
 
 
 def test_a_file_that_is_no_report_is_named(tmp_path, capsys):

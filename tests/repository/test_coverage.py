@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 import torch_npu
+from torch_aclnn.host.codes import error_codes
 from torch_aclnn.host.registry import entry_points
 from torch_aclnn.loading.paths import libdir
 
@@ -24,6 +25,11 @@ def test_the_page_has_a_place_for_each_list():
     page = (DOCS / "coverage.md").read_text()
     assert re.findall("<!-- list: (.*) -->", page) == list(GENERATOR.lists())
     assert "### Vision (" in GENERATOR.filled(page) and "<!--" not in GENERATOR.filled(page)
+
+
+def test_the_page_of_error_codes_has_each_code():
+    page = GENERATOR.filled((DOCS / "error_codes.md").read_text())
+    assert {int(number) for number in re.findall(r"^\| (\d+) \|", page, re.MULTILINE)} == {code.number for code in error_codes()}
 
 
 def test_the_page_does_not_tell_which_library_answers():

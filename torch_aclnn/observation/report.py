@@ -1,4 +1,4 @@
-"""The report of ``torch-aclnn dryrun``, and what it is made of; docs/will_it_fit.md says what each field means.
+"""The report of ``torch-aclnn dryrun``, which ``--json`` writes with these names as keys, and what it is made of. More may come.
 
 Nothing here needs torch: the observed process writes one part as JSON, and the command reads it and adds the rest.
 """
@@ -61,7 +61,16 @@ class OutOfMemory:
 
 @dataclass(frozen=True)
 class Moment:
-    """What was in use right after an allocation, and where the program was."""
+    """What was in use right after an allocation, and where the program was.
+
+    Attributes:
+        requested, reserved: bytes that the program asked for, and that the allocator held.
+        phase, node: of the step, and autograd's node in a backward.
+        bytes: of the allocation.
+        categories, lines: the bytes in use by category, and by the lines with most of them.
+        other_lines: those of all other lines.
+
+    """
 
     requested: int
     reserved: int
@@ -85,7 +94,15 @@ class StepPeak:
 
 @dataclass(frozen=True)
 class Memory:
-    """What the allocator held."""
+    """What the allocator held.
+
+    Attributes:
+        requested, allocated, reserved: the maximum of the run.
+        waiting: bytes that are free only after events of other streams.
+        retries, failures: how often the allocator emptied its cache and tried again, and how often in vain.
+        room: whether the process's context and HCCL's buffers fit beside it.
+
+    """
 
     requested: int
     allocated: int
@@ -174,7 +191,24 @@ class LineRead:
 
 @dataclass(kw_only=True)
 class Observed:
-    """What the observed process writes; the defaults are what one leaves that was ended before it could report."""
+    """What the observed process writes; the defaults are what one leaves that was ended before it could report.
+
+    Attributes:
+        end: ``steps``, ``program``, ``error``, ``interrupted``, ``running`` (killed) or ``nothing``.
+        out_of_memory: the last allocation that failed.
+        rank, world_size: None for a program that is no rank of several.
+        stage: the rank's first stage of a pipeline.
+        equal_to: the rank whose figures these are, because the two are equal.
+        dry: whether nothing was computed.
+        steps: how many were seen.
+        memory: None if the device was not used.
+        communicators: how many the process has.
+        calls: for each step the launches of each entry point.
+        findings: what the last step did.
+        no_findings: why there are none.
+        groups: with ``--time`` the ranks of each communicator by its name.
+
+    """
 
     end: str = "nothing"
     failure: Failure | None = None
@@ -201,7 +235,18 @@ class Observed:
 
 @dataclass(frozen=True)
 class CoverageReport:
-    """The entry points that were called; docs/command_line.md says what each field means."""
+    """The report of ``torch-aclnn coverage``, which ``--json`` writes with these names as keys.
+
+    Attributes:
+        versions: of torch, torch_npu and torch_aclnn.
+        used: calls of each entry point that ran.
+        missing_replaced: what torch_npu called in place of each entry point that it did not find; an empty text if it does not say.
+        missing_failed: the entry points that torch_npu did not find, so that the call failed.
+        refused: the operators that torch_npu called by name, which the engine refuses.
+        handed_to_cpu: the operators that torch_npu computed on the CPU.
+        exit_code: the program's; 128 and the signal's number if a signal ended it.
+
+    """
 
     versions: dict[str, str]
     used: dict[str, int]
@@ -223,7 +268,12 @@ class Summand:
 
 @dataclass(frozen=True)
 class Fits:
-    """The decision."""
+    """The decision.
+
+    Attributes:
+        code: the exit code.
+
+    """
 
     code: int
     verdict: str
@@ -235,7 +285,15 @@ class Fits:
 
 @dataclass(kw_only=True)
 class Report(Observed):
-    """All of it."""
+    """All of it.
+
+    Attributes:
+        program: what was run, with its arguments.
+        asked_steps: how many steps were asked for.
+        assumed: what other ranks and values were taken to be, and how often.
+        time: the estimate of ``--time``.
+
+    """
 
     format: int = FORMAT
     program: list[str]

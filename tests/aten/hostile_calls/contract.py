@@ -3,10 +3,10 @@
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 
 from arguments import BoolArray
 from sound_calls import phase1, phase2
+from torch_aclnn.host.codes import error_codes
 from unrefused import may_be_left
 
 from support.client import Client
@@ -15,7 +15,7 @@ from support.status import BEYOND_STORAGE, INVALID, NULL
 from .call import Call
 from .memory import Memory
 
-DOCUMENTED = {int(code) for code in re.findall(r"^\| (\d+) \|", (Path(__file__).parents[3] / "docs" / "error_codes.md").read_text(), re.M)}
+DOCUMENTED = {code.number for code in error_codes()}
 # Words of torch's insides, and of C++'s.
 FORBIDDEN = ("INTERNAL ASSERT", "report a bug", "vector::", "_M_range_check", "be improved", "std::", "basic_string", "bad_alloc", "0x55")
 WHEN_LATE = DOCUMENTED - {500000, 561000, 561101}  # what says that the engine itself failed

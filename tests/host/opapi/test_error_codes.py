@@ -18,7 +18,6 @@ from support.dtypes import DType
 from support.operators import GOOD, ROWS
 from support.ranks import run_ranks
 from support.runtime import HOST_FUNCTION
-from support.scripts import DOCS, load
 from support.tensors import Tensor, but
 
 AVG_POOL2D = ROWS["avg_pool2d"].entry_point.name
@@ -179,11 +178,6 @@ PROVOKED_IN_A_PROCESS = {
 }
 WITHOUT_ADAPTERS = "ACLNN_ERR_INNER_FIND_KERNEL_ERROR"
 PROVOKED_BY_COLLECTIVES = [*COLLECTIVES, "ACL_ERROR_RT_IPC_ERROR"]
-
-
-def test_the_document_is_the_table():
-    generator = load(DOCS / "generate_error_codes.py")
-    assert generator.OUTPUT.read_text() == generator.document(), "run python docs/generate_error_codes.py"
 
 
 def test_each_code_of_the_table_is_provoked():
