@@ -27,11 +27,6 @@ EVIDENCE = DOCS / "evidence.tsv"
 ASCEND = DOCS / "ascend.md"
 BEGIN, END = "<!-- the table of docs/generate_wheels.py -->\n", "<!-- its end -->\n"
 KIND = ["--only-binary=:all:", "--python-version=3.11", "--platform=manylinux_2_28_x86_64"]
-# What a column of docs/ascend.md says of releases with and without a function.
-CONSEQUENCES = {
-    "memory of results": ("at_npu::native::OpPreparation::apply_tensor_without_format", "torch_npu's own way", "`at::empty`"),
-    "determinism": ("c10_npu::GetDeterministicLevel", "by level", "on or off"),
-}
 
 
 class Function(NamedTuple):
@@ -116,21 +111,17 @@ def evidence(cann: Mapping[str, str], exported: Mapping[str, set[str]]) -> str:
     return "".join("\t".join(cells) + "\n" for cells in rows)
 
 
-def ascend(cann: Mapping[str, str], exported: Mapping[str, set[str]]) -> str:
-    """Return docs/ascend.md, with a row for the releases of each CANN that do not differ."""
+def ascend(cann: Mapping[str, str]) -> str:
+    """Return docs/ascend.md, with a row for the releases of each CANN."""
     with RUNS.open(newline="") as file:
         run = {row["torch_npu"] for row in csv.DictReader(file, dialect="excel-tab")}
-    rows: dict[tuple[str, ...], list[str]] = {}
+    rows: dict[str, list[str]] = {}
     for release, named in cann.items():
-        effects = [there if release in exported[name] else absent for name, there, absent in CONSEQUENCES.values()]
         text = f"**{release}**" if release in run else release
-        key = ("not named" if named == "-" else named.strip("()"), *effects)
-        rows.setdefault(key, []).append(f"({text})" if named.startswith("(") else text)
-    head = f"| CANN | torch_npu | {' | '.join(CONSEQUENCES)} |\n" + "|---" * (2 + len(CONSEQUENCES)) + "|\n"
-    sorted_rows = sorted(rows.items(), key=lambda row: row[0][0])
-    lines = [f"| {version} | {', '.join(releases)} | {' | '.join(effects)} |\n" for (version, *effects), releases in sorted_rows]
+        rows.setdefault("not named" if named == "-" else named.strip("()"), []).append(f"({text})" if named.startswith("(") else text)
+    lines = [f"| {version} | {', '.join(releases)} |\n" for version, releases in sorted(rows.items())]
     before, _, rest = ASCEND.read_text().partition(BEGIN)
-    return "".join([before, BEGIN, head, *lines, END, rest.partition(END)[2]])
+    return "".join([before, BEGIN, "| CANN | torch_npu |\n|---|---|\n", *lines, END, rest.partition(END)[2]])
 
 
 def main() -> None:
@@ -146,7 +137,7 @@ def main() -> None:
         functions = [Function(name, symbol, [release for release in cann if symbol in found[release]]) for name, symbol, _ in functions]
         write_table(cann, functions)
     exported = by_name(functions)
-    for document, text in ((EVIDENCE, evidence(cann, exported)), (ASCEND, ascend(cann, exported))):
+    for document, text in ((EVIDENCE, evidence(cann, exported)), (ASCEND, ascend(cann))):
         if options.check and text != document.read_text():
             raise SystemExit(f"docs/{document.name} is out of date: run python docs/generate_wheels.py")
         if not options.check:
