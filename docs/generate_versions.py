@@ -8,23 +8,12 @@ import argparse
 import csv
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from textwrap import fill
 from typing import Any
 
 DOCS = Path(__file__).resolve().parent
 DOCUMENT = DOCS / "versions.md"
 RUNS = DOCS / "versions.tsv"
 BEGIN, END = "<!-- the table of docs/generate_versions.py -->\n", "<!-- its end -->\n"
-# The columns of the runs that the table shows, under which heads.
-SHOWN = {
-    "torch_npu": "torch_npu",
-    "torch": "torch",
-    "python": "Python",
-    "run": "run",
-    "date": "date",
-    "passed": "passed",
-    "failed": "failed",
-}
 
 
 def numbers(release: str) -> list[int]:
@@ -59,9 +48,16 @@ def write_run(run: Mapping[str, Any]) -> None:
 
 
 def table(runs: Iterable[Mapping[str, str]]) -> str:
-    """Return a row for each run."""
-    lines = ["| " + " | ".join(SHOWN.values()) + " |", "|---" * len(SHOWN) + "|"]
-    lines += ["| " + " | ".join(run[name] for name in SHOWN) + " |" for run in runs]
+    """Return a row for each minor version: what was run with which releases, and how many tests failed."""
+    found: dict[str, dict[str, list[str]]] = {}
+    for run in runs:
+        failed = f" ({run['failed']} failed)" if run["failed"] != "0" else ""
+        cells = found.setdefault(minor(run["torch_npu"]), {"full": [], "smoke": [], "python": []})
+        cells[run["run"]].append(run["torch_npu"] + failed)
+        cells["python"].append(minor(run["python"]))
+    lines = ["| torch_npu | all tests | smoke run | Python |", "|---|---|---|---|"]
+    for version, cells in found.items():
+        lines.append("| " + " | ".join([version, *(", ".join(dict.fromkeys(texts)) for texts in cells.values())]) + " |")
     return "\n".join(lines) + "\n"
 
 
@@ -75,7 +71,7 @@ def shortcomings(runs: Iterable[Mapping[str, str]]) -> str:
     texts: dict[str, list[str]] = {}
     for text in sorted(versions, key=lambda text: (list(versions[text].values()), text)):
         texts.setdefault(", ".join(versions[text]), []).append(text)
-    lines = [fill(f"- {head}: {'; '.join(names)}", 140, subsequent_indent="  ") + "\n" for head, names in texts.items()]
+    lines = [f"- {head}: {'; '.join(names)}\n" for head, names in texts.items()]
     return "".join(["\nTests are skipped for what some versions of torch and torch_npu cannot do themselves:\n\n", *lines])
 
 

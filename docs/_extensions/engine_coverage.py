@@ -1,15 +1,16 @@
-"""Fills in the lists of docs/coverage.md and docs/error_codes.md, as the built engine has them."""
+"""Fills in the lists of pages (OF_PAGES), as the built engine and the package have them."""
 
 import csv
 import ctypes
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch_aclnn  # noqa: F401  # loads the engine's libraries
+from torch_aclnn._operators import OPERATORS
 from torch_aclnn.host.codes import error_codes
 from torch_aclnn.host.registry import EntryPoint, entry_points, host_runtime, named_operators
 
@@ -234,15 +235,30 @@ def tables_of_error_codes() -> list[str]:
     return lines
 
 
-def filled(page: str) -> str:
-    """Return the page with its lists."""
-    made = {"error codes": tables_of_error_codes()} if page.startswith("# Error codes") else lists()
+def table_of_products() -> list[str]:
+    """Return for each operator and product the first CANN whose page lists the data types."""
+    products = ("inference", "A2", "A3")
+    listed = ((operator.name, row) for operator in OPERATORS for row in operator.listed)
+    rows = ((name, ", ".join(row.dtypes), *(row.since.get(product, "") for product in products)) for name, row in listed)
+    return table(f"operator | data types | {' | '.join(products)}", rows)
+
+
+OF_PAGES: dict[str, Callable[[], dict[str, list[str]]]] = {
+    "coverage": lists,
+    "error_codes": lambda: {"error codes": tables_of_error_codes()},
+    "operators/README": lambda: {"products": table_of_products()},
+}
+
+
+def filled(name: str, page: str) -> str:
+    """Return a page with its lists."""
+    made = OF_PAGES[name]()
     return re.sub("<!-- list: (.*) -->", lambda mark: "\n".join(made[mark[1]]), page)
 
 
 def _read(app: "Sphinx", name: str, content: list[str]) -> None:
-    if name in ("coverage", "error_codes"):
-        content[0] = filled(content[0])
+    if name in OF_PAGES:
+        content[0] = filled(name, content[0])
 
 
 def setup(app: "Sphinx") -> dict[str, Any]:

@@ -1,7 +1,5 @@
 """What torch-aclnn check takes for right: the definitions, the units of errors, dtypes not offered, repeats and counts."""
 
-from pathlib import Path
-
 import pytest
 import torch
 from torch_aclnn._operators import BY_NAME, OPERATORS
@@ -175,11 +173,3 @@ def test_the_layouts_are_what_they_are_called():
     assert all(torch.equal(t.cpu(), x) and t.device.type == "npu" for t in arranged.values())
     assert arranged["channels_last"].is_contiguous(memory_format=torch.channels_last)
     assert arranged["strided view"].storage_offset() == 3 and arranged["strided view"].stride(-1) == 2
-
-
-def test_the_document_has_the_table_of_the_pages():
-    text = (Path(__file__).parents[2] / "docs" / "operators" / "README.md").read_text()
-    for operator in OPERATORS:
-        for row in operator.listed:
-            versions = "".join(f" {row.since.get(product, '')} |".replace("  ", " ") for product in ("inference", "A2", "A3"))
-            assert f"| {operator.name} | {', '.join(row.dtypes)} |{versions}" in text

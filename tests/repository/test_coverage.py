@@ -24,11 +24,11 @@ LIBRARIES = [ctypes.CDLL(str(libdir() / name)) for name in ("libopapi.so", "liba
 def test_the_page_has_a_place_for_each_list():
     page = (DOCS / "coverage.md").read_text()
     assert re.findall("<!-- list: (.*) -->", page) == list(GENERATOR.lists())
-    assert "### Vision (" in GENERATOR.filled(page) and "<!--" not in GENERATOR.filled(page)
+    assert "### Vision (" in GENERATOR.filled("coverage", page) and "<!--" not in GENERATOR.filled("coverage", page)
 
 
 def test_the_page_of_error_codes_has_each_code():
-    page = GENERATOR.filled((DOCS / "error_codes.md").read_text())
+    page = GENERATOR.filled("error_codes", (DOCS / "error_codes.md").read_text())
     assert {int(number) for number in re.findall(r"^\| (\d+) \|", page, re.MULTILINE)} == {code.number for code in error_codes()}
 
 

@@ -28,14 +28,6 @@ def attempt(call):
 
 # What gives the errors, by programs that have a process each, and their environments.
 ERRORS = {
-    "import torch; torch.ones(1, device='npu')": (
-        ("Expected one of cpu, cuda, ipu, ... device type at start of device string: npu",),
-        {"TORCH_DEVICE_BACKEND_AUTOLOAD": "0"},
-    ),
-    "import os, torch; os.dup2(2, 1); torch.ones(1, device='npu'); raise ValueError": (
-        ("ERR99999 UNKNOWN applicaiton exception",),
-        {},
-    ),
     "import torch": (("Failed to load the backend extension: torch_npu",), {"TORCH_ACLNN_IMPORT_HOOK": "0"}),
     PROGRAM
     + """
@@ -54,6 +46,8 @@ leaf = x[..., :2].clone().requires_grad_()
 attempt(lambda: torch.func.jvp(lambda t: nn.functional.softmax(t, 1), (x,), (x,)))
 attempt(lambda: torch.hann_window(9, device="npu"))
 attempt(lambda: x @ x.cpu())
+sys.stdout = sys.stderr
+sys.excepthook(ValueError, ValueError(), None)
 attempt(lambda: x.cuda())
 scaler, layer = torch_npu.npu.amp.GradScaler(), nn.Linear(2, 1).npu()
 optimizer = torch.optim.AdamW(layer.parameters(), fused=True)
@@ -73,6 +67,7 @@ attempt(lambda: scaler.step(optimizer))
             "result type Float can't be cast to the desired output type Long",
             "Expected all tensors to be on the same device",
             "Torch not compiled with CUDA enabled",
+            "ERR99999 UNKNOWN applicaiton exception",
             "Adam.step() got an unexpected keyword argument 'grad_scaler'",
         ),
         {"TORCH_ACLNN_HOST_MEMORY": "128M"},
@@ -85,13 +80,24 @@ child = multiprocessing.get_context("fork").Process(target=lambda: torch.ones(1,
 child.start()
 child.join()
 """: (("Cannot re-initialize NPU in forked subprocess.",), {}),
-    """
+    '''
 import io, subprocess, sys, torch
 file = io.BytesIO()
 torch.save(torch.ones(1, device="npu"), file)
-command = "import io, sys, torch; torch.load(io.BytesIO(sys.stdin.buffer.read()))"
+command = """import io, sys, torch
+try:
+    torch.ones(1, device="npu")
+except RuntimeError as error:
+    print(error, file=sys.stderr)
+torch.load(io.BytesIO(sys.stdin.buffer.read()))"""
 subprocess.run([sys.executable, "-c", command], input=file.getvalue(), env={"TORCH_DEVICE_BACKEND_AUTOLOAD": "0"})
-""": (("don't know how to restore data location of torch.storage.UntypedStorage (tagged with npu:0)",), {}),
+''': (
+        (
+            "Expected one of cpu, cuda, ipu, ... device type at start of device string: npu",
+            "don't know how to restore data location of torch.storage.UntypedStorage (tagged with npu:0)",
+        ),
+        {},
+    ),
 }
 WARNINGS = (
     PROGRAM
