@@ -47,7 +47,7 @@ attempt(lambda: torch.func.jvp(lambda t: nn.functional.softmax(t, 1), (x,), (x,)
 attempt(lambda: torch.hann_window(9, device="npu"))
 attempt(lambda: x @ x.cpu())
 sys.stdout = sys.stderr
-sys.excepthook(ValueError, ValueError(), None)
+sys.excepthook(ValueError, ValueError("not of torch_npu"), None)
 attempt(lambda: x.cuda())
 scaler, layer = torch_npu.npu.amp.GradScaler(), nn.Linear(2, 1).npu()
 optimizer = torch.optim.AdamW(layer.parameters(), fused=True)

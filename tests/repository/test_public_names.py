@@ -47,6 +47,11 @@ def test_dir_shows_the_public_names(name):
     assert dir(module) == sorted(module.__all__) and all(hasattr(module, public) for public in dir(module))
 
 
+def test_pad_names_the_functions_that_there_are():
+    with pytest.raises(AttributeError, match="has no attribute 'pad'; each mode of pad is a function, such as replication_pad2d"):
+        torch_aclnn.functional.pad  # noqa: B018  # the access fails
+
+
 def test_names_that_are_public_once_and_few():
     package = Path(torch_aclnn.__file__).parent
     public = [path.relative_to(package.parent).with_suffix("") for path in package.rglob("*.py") if "__all__" in path.read_text()]

@@ -11,6 +11,8 @@ Arguments that torch refuses too raise ValueError or TypeError; what only the op
 RuntimeError. Integers may be those of numpy.
 """
 
+from typing import TYPE_CHECKING
+
 import torch
 from torch_aclnn._operators import OPERATORS
 from torch_aclnn.functional._batch_norm import *
@@ -29,3 +31,10 @@ for _name in _public:
 
 def __dir__() -> list[str]:
     return _public
+
+
+if not TYPE_CHECKING:  # a checker would take any name for one that is there
+
+    def __getattr__(name: str) -> object:
+        hint = "; each mode of pad is a function, such as replication_pad2d(input, padding)" if name == "pad" else ""
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}{hint}")
