@@ -93,6 +93,15 @@ def test_the_report_is_written_as_json_too(tmp_path):
     assert report["handed_to_cpu"] == ["aten::_linalg_eigh.eigenvalues"]
 
 
+def test_an_entry_point_is_described_without_a_program():
+    found = [run_python("", launcher=(*COMMAND[:2], "--entry-point", name)) for name in ("aclnnGather", "aclnnMissing")]
+    assert [(done.returncode, done.stdout.splitlines()[0]) for done in found] == [
+        (0, "aclnnGather: computed, indexing"),
+        (1, "aclnnMissing: missing"),
+    ]
+    assert re.search(r"^  index +In +INT32, INT64$", found[0].stdout, re.MULTILINE)
+
+
 SUITE = """
 import pytest, torch, torch_npu
 def test_on_the_cpu():

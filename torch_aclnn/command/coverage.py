@@ -32,6 +32,7 @@ _EXAMPLES = """\
 examples:
   torch-aclnn coverage train.py --epochs 1
   torch-aclnn coverage --json report.json -m pytest tests
+  torch-aclnn coverage --entry-point aclnnCumsumV2
 """
 
 _PACKAGES = ("torch", "torch_npu", "torch_aclnn")
@@ -151,11 +152,30 @@ def add_parser(commands: Any) -> None:
     help = "do the same, and list the entry points used and missing"
     parser = add_program(commands, "coverage", PYTHONS, help=help, description=_DESCRIPTION, epilog=_EXAMPLES)
     parser.add_argument("--json", type=writable, metavar="FILE", help="write the report as JSON too")
+    parser.add_argument("--entry-point", metavar="NAME", help="run nothing; print the parameters and data types of an entry point")
     parser.set_defaults(action=_run)
+
+
+def _described(name: str) -> int:
+    """Print what the engine knows of an entry point, and return 0 if it computes it, else 1."""
+    import torch_aclnn  # noqa: F401  # loads the engine, which the other uses of the command leave to the program
+    from torch_aclnn.host.data_types import TYPES
+    from torch_aclnn.host.registry import entry_points
+
+    found = next((one for one in entry_points() if one.name == name), None)
+    state = "missing" if found is None else "refused" if found.refused else f"computed, {found.family}"
+    print(f"{name}: {state}")
+    for index, parameter in enumerate(found.parameters if found else ()):
+        numbers = parameter.data_types or (found.data_types if found and index == 0 else ())
+        types = ", ".join(type for type, number in TYPES.items() if number in numbers)
+        print(f"  {parameter.name:24} {parameter.kind:16} {types}".rstrip())
+    return 0 if state.startswith("computed") else 1
 
 
 def _run(arguments: argparse.Namespace) -> int:
     """Run Python with the arguments under the host engine, write the report on standard error, and return the program's exit code."""
+    if arguments.entry_point is not None:
+        return _described(arguments.entry_point)
     coverage = Coverage()
     with child.folder() as directory:
         counted = {"TORCH_ACLNN_HOST_COVERAGE": str(directory), "ASCEND_GLOBAL_LOG_LEVEL": LOG_WARNINGS}
