@@ -103,6 +103,12 @@ def test_each_page_of_the_site_is_in_its_table_of_contents():
     assert {page for page in pages if not page.startswith("operators/")} - listed == {"index"}
 
 
+def test_a_paragraph_of_a_page_is_one_line():
+    prose = r"(?![ `|<#-]|\d+\.).+"
+    texts = {page: re.sub(r"```.*?```", "", page.read_text(), flags=re.DOTALL) for page in PAGES_OF_SITE}
+    assert [(page.name, found) for page, text in texts.items() for found in re.findall(rf"^{prose}\n{prose}$", text, re.MULTILINE)] == []
+
+
 @pytest.mark.parametrize("document", ["CONTRIBUTING.md", "docs/architecture.md", "docs/performance.md"])
 def test_the_files_that_a_document_names_exist(document: str):
     quoted = re.findall(r"`((?:csrc|torch_aclnn|tests|benchmarks|docs|examples|\.ci)/[\w./-]*)`", (ROOT / document).read_text())
