@@ -235,6 +235,7 @@ def report_with(**changes: object) -> Report:
 
 
 GUESSED = {"a result whose size unknown values decide is taken for the largest: train.py:7": 2}
+TRUTH = [{"kind": "reads", "what": "aten::is_nonzero", "line": "train.py:9", "bytes": 2, "count": 2, "note": "integers"}]
 NOTHING = vars(Observed())
 FAILED = {"kind": "RuntimeError", "line": "train.py:3", "message": "no luck"}
 REFUSED = {**FAILED, "message": "aclnnAvgPool2d: self: expected a data type of FLOAT, got DOUBLE"}
@@ -259,6 +260,7 @@ ENDS = {
     "refused": ({"end": "error", "failure": REFUSED}, 3, "RuntimeError: aclnnAvgPool2d: self: expected"),
     "values": ({"value_reads": [{"line": "train.py:9", "count": 2, "bytes": 16}]}, 4, "values decided at train.py:9"),
     "integers that are known": ({"value_reads": [{"line": "train.py:9", "count": 2, "bytes": 8}]}, 0, "reads of values"),
+    "truth values": ({"findings": TRUTH, "value_reads": [{"line": "train.py:9", "count": 2, "bytes": 2}]}, 0, "reads of values"),
     "reads of other lines": ({"value_reads": [{"line": "train.py:1", "count": 2, "bytes": 8}]}, 0, "reads of values"),
     "a guessed size": ({"assumed": GUESSED}, 4, "values decided at train.py:7"),
     "too large by a guessed size": ({"assumed": GUESSED, "reserved": 59 * GIBIBYTE}, 4, "unreliable"),

@@ -5,10 +5,11 @@ torchrun, `accelerate launch` and the command lines of trainers all come to torc
 
 import functools
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NoReturn
 
 from torch_aclnn.loading import rank_alone
 
@@ -51,17 +52,37 @@ def _torch(api: Any) -> None:
 def _deepspeed(runner: Any) -> None:
     def main(args: Any = None) -> None:
         parsed = runner.parse_args(args)
-        own = max(parsed.num_gpus, 1)
+        hosts = _hosts(runner, parsed)
         python = [] if parsed.no_python else [sys.executable, "-u", *(["-m"] if parsed.module else [])]
-        _become([*python, parsed.user_script, *parsed.user_args], max(parsed.num_nodes, 1) * own, own)
+        _become([*python, parsed.user_script, *parsed.user_args], sum(hosts), hosts[0])
 
     runner.main = main
+
+
+def _hosts(runner: Any, parsed: Any) -> list[int]:
+    """Return how many processes DeepSpeed would start on each host, the same number on all."""
+    pool = runner.fetch_hostfile(parsed.hostfile)
+    slots = [int(slot) for slot in re.findall(r"\d+", parsed.include.rpartition(":")[2])] if ":" in parsed.include else []
+    if pool is None and not slots and (parsed.include or parsed.exclude):
+        _refuse("--include, --exclude: expected slots as in localhost:0,1, or a hostfile, since nothing else tells how many there are")
+    if pool is None and not slots:
+        return [max(parsed.num_gpus, 1)] * max(parsed.num_nodes, 1)
+    chosen = runner.parse_inclusion_exclusion(pool or {"localhost": max(slots) + 1}, parsed.include, parsed.exclude)
+    hosts = [parsed.num_gpus if parsed.num_gpus > 0 else len(each) for each in chosen.values()]
+    hosts = hosts[: parsed.num_nodes] if parsed.num_nodes > 0 else hosts
+    if len(set(hosts)) != 1:
+        _refuse(f"deepspeed: expected the same number of processes on each host, got {', '.join(map(str, hosts)) or 'none'}")
+    return hosts
+
+
+def _refuse(text: str) -> NoReturn:
+    raise SystemExit(f"torch-aclnn dryrun: {text}")
 
 
 def _become(command: Sequence[str], size: int, local_size: int) -> None:
     """Go on as the program of one rank; the others are not there."""
     if not _rank < size:
-        raise SystemExit(f"torch-aclnn dryrun: --rank: expected 0 to {size - 1}, since the launcher starts {size}, got {_rank}")
+        _refuse(f"--rank: expected 0 to {size - 1}, since the launcher starts {size}, got {_rank}")
     environment = os.environ | rank_alone.variables(_rank, size, local_size) | {rank_alone.VARIABLE: str(int(size > 1))}
     for stream in (sys.stdout, sys.stderr):
         stream.flush()

@@ -94,12 +94,13 @@ def doubts(report: Observed) -> list[str]:
     """Return the lines whose reads of values that a dry run does not know may have decided sizes.
 
     A line may read numbers that are known and others that are not, as one that counts words and takes the mean of a loss does: where
-    single numbers were read, their size tells which.
+    single numbers were read, their size tells which. A truth value decides whether something is done, and not how large it is.
     """
     sizes: dict[str, set[int]] = {}
     for one in report.findings:
-        if one.kind == "reads" and (_INTEGERS in one.note or _SIZES in one.note):
-            sizes.setdefault(one.line, set()).add(one.bytes // one.count or _COUNT)
+        size = one.bytes // one.count or _COUNT
+        if one.kind == "reads" and (_SIZES in one.note or (_INTEGERS in one.note and size > 1)):
+            sizes.setdefault(one.line, set()).add(size)
     unknown = [(read.line, read.bytes // read.count) for read in report.value_reads]
     return sorted({line for line, size in unknown if line in sizes and (size in sizes[line] or size not in _SINGLE)})
 
