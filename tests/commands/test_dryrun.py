@@ -265,13 +265,14 @@ ENDS = {
     "a guessed size": ({"assumed": GUESSED}, 4, "values decided at train.py:7"),
     "too large by a guessed size": ({"assumed": GUESSED, "reserved": 59 * GIBIBYTE}, 4, "unreliable"),
     "experts": ({"assumed": {"experts are chosen evenly: moe.py:3": 4}}, 0, "chosen evenly at moe.py:3"),
-    "failed": ({"end": "error", "failure": FAILED, "steps": 1}, 5, "at train.py:3: RuntimeError: no luck"),
+    "failed": ({"end": "error", "failure": FAILED, "steps": 1}, 5, "at train.py:3 RuntimeError: no luck"),
+    "a long message": ({"end": "error", "failure": {**FAILED, "message": "no luck " * 100}}, 5, "no ... MEMORY"),
     "interrupted": ({"end": "interrupted", "steps": 1}, 5, "the program was interrupted after 1 of 2 steps"),
     "killed": ({"end": "running", "steps": 1}, 5, "killed"),
     "no step": ({"end": "program", "steps": 0, "calls": []}, 5, "CALLS: no step was seen"),
     "no device": (NOTHING, 5, "the program never used the npu device"),
     "failed before the device": ({"exit_code": 1, **NOTHING}, 5, "ended with exit code 1 before it used the npu device"),
-    "no device because of an error": ({**NOTHING, "end": "error", "failure": FAILED}, 5, "at train.py:3: RuntimeError: no luck"),
+    "no device because of an error": ({**NOTHING, "end": "error", "failure": FAILED}, 5, "at train.py:3 RuntimeError: no luck"),
 }
 
 

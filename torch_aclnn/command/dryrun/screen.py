@@ -10,6 +10,7 @@ from torch_aclnn.observation.report import Fits, Memory, Moment, Report
 WIDTH = 80
 LINES_OF_PEAK = 5
 _REFUSALS = 3
+_MESSAGE = 400
 _OWN_LIMIT = "a limit of this process refused it (set_per_process_memory_fraction, or ulimit -v)"
 
 _ENDS = {
@@ -81,7 +82,9 @@ def _decision(report: Report) -> list[str]:
         steps = f"no training, {counted(report.serving.forwards, 'forward')}"
     lines = [row(verdict(report), steps if report.dry else f"{steps}, computed")]
     lines += paragraph(_end(report), "  ")
-    memory = report.out_of_memory
+    memory, failure = report.out_of_memory, report.failure
+    if failure and not memory and report.end != "steps":
+        lines += paragraph(textwrap.shorten(f"{failure.kind}: {failure.message}".rstrip(": "), _MESSAGE, placeholder=" ..."), "  ")
     if memory:
         where = f" at {memory.line}" if memory.line else ""
         failed = f"an allocation of {size(memory.bytes)} failed in step {memory.step}{where}"
@@ -105,11 +108,8 @@ def _end(report: Report) -> str:
         return f"the program ended with exit code {exit_code} before it used the npu device"
     code = f" with exit code {exit_code}" if report.end == "program" and exit_code else ""
     end = f"{_ENDS[report.end]}{code} after {report.steps} of {counted(report.asked_steps, 'step')}"
-    failure = report.failure
-    if failure is None or report.out_of_memory is not None:
-        return end
-    at = f", at {failure.line}" if failure.line else ""
-    return f"{end}{at}: {failure.kind}: {failure.message}".rstrip(": ")
+    failure = report.failure if report.out_of_memory is None else None
+    return f"{end}, at {failure.line}" if failure and failure.line else end
 
 
 def _memory(memory: Memory, fits: Fits, product: str) -> list[str]:
