@@ -24,16 +24,21 @@ class Suite:
         return {name: str(directory / file) for name, file in self.environment.items()}
 
 
+# Copies of torch's own large files, with up to thousands of tests of all devices.
+COPIES = """
+dynamo/test_export dynamo/test_functions dynamo/test_higher_order_ops dynamo/test_misc dynamo/test_modules dynamo/test_repros
+functorch/test_eager_transforms fx/test_z3_gradual_types nn/test_convolution optim/test_lrscheduler optim/test_optim
+profiler/test_memory_profiler test_autograd test_binary_ufuncs test_dataloader test_fake_tensor test_functionalization test_fx test_indexing
+test_jit test_jit_fuser_te test_modules test_namedtensor test_nn test_optim test_reductions test_sparse test_tensor_creation_ops
+test_testing test_torch test_transformers test_unary_ufuncs test_view_ops
+"""
 MAJOR, MINOR = version("torch").split(".")[:2]
 SUITES = {
     "op_plugin": Suite(("core_tests", "test_base_ops", "test_custom_ops", f"test_v{MAJOR}r{MINOR}_ops")),
-    # Those that torch_npu's own CI leaves out for their size, those that others of its files import, and those that need Triton.
     "torch_npu": Suite(
         (".",),
-        (
-            *("test_ops", "test_modules.py", "test_binary_ufuncs.py", "test_reductions.py", "test_unary_ufuncs.py", "test_jit_fuser_te.py"),
-            *("jit/", "onnx/", "_inductor/"),
-        ),
+        # Beside the copies: what needs Triton.
+        (*(f"{name}.py" for name in COPIES.split()), "test_ops", "jit/", "onnx/", "_inductor/"),
         {"DISABLED_TESTS_FILE": "unsupported_test_cases/.pytorch-disabled-tests.json"},
     ),
 }

@@ -234,23 +234,24 @@ def test_the_list_grows_and_never_shrinks(tmp_path):
     assert lists.lost(records) == ["one.py: TestIt.test_a", "one.py: no test passes"]
     lists.write()
     assert (tmp_path / "passed.txt").read_text() == "one.py two.py\n"
-    assert [(row["file"], row["cause"]) for row in Lists(tmp_path).rows] == [("three.py", "KeyError: no")]
+    assert Lists(tmp_path).causes == {("three.py", "TestIt.test_a"): ("failed", "KeyError: no", "")}
 
 
 def test_an_explanation_stays_with_its_test(tmp_path):
-    lists = Lists(tmp_path)
-    lists.update({"one.py": made_up("failed", "KeyError: no"), "two.py": made_up("failed", "KeyError: no")})
-    assert [row["tests"] for row in lists.rows] == ["TestIt.test_a"] * 2
-    lists.rows[0]["explanation"] = "compares with a wrong expectation"
+    lists, first, second = Lists(tmp_path), ("a file.py", "TestIt.test_a"), ("two.py", "TestIt.test_a")
+    lists.update({"a file.py": made_up("failed", "KeyError: no"), "two.py": made_up("failed", "KeyError: no")})
+    lists.write()
+    assert (tmp_path / "causes.tsv").read_text().splitlines()[1:] == [
+        "failed\tKeyError: no\t\ta%20file.py:TestIt.test_a two.py:TestIt.test_a"
+    ]
+    lists.causes[first] = ("failed", "KeyError: no", "compares with a wrong expectation")
     lists.write()
     again = Lists(tmp_path)
-    again.update({"one.py": made_up("timed out", "the file took more than 3 s")})
-    assert [(row["outcome"], row["explanation"]) for row in again.rows] == [
-        ("timed out", "compares with a wrong expectation"),
-        ("failed", ""),
-    ]
-    again.update({"one.py": made_up("passed")})
-    assert [row["file"] for row in again.rows] == ["two.py"]
+    again.update({"a file.py": made_up("timed out", "the file took more than 3 s")})
+    again.causes[first] = (*again.causes[first][:1], "", again.causes[first][2])
+    assert again.causes == {first: ("timed out", "", "compares with a wrong expectation"), second: ("failed", "KeyError: no", "")}
+    again.update({"a file.py": made_up("passed")})
+    assert list(again.causes) == [second]
 
 
 def test_the_figures_count_files_and_tests(tmp_path):
