@@ -163,12 +163,12 @@ def lists_of_client_suites() -> dict[str, list[str]]:
     counted: Counter[tuple[str, ...]] = Counter()
     for suite, folder in SUITES.items():
         for row in rows_of(folder / "causes.tsv"):
-            counted[suite, row["cause"], row["explanation"]] += len(row["tests"].split())
+            counted[suite, row["reason"]] += len(row["tests"].split())
     in_order = sorted(counted.items(), key=lambda item: (-item[1], item[0]))
     causes = [(count, *map(in_a_cell, words)) for words, count in in_order]
     return {
         "figures of client suites": table(f" | {' | '.join(SUITES)}", ((name, *(of[name] for of in figures)) for name in figures[0])),
-        "causes of client suites": table("tests | suite | cause | explanation", causes),
+        "causes of client suites": table("tests | suite | reason", causes),
     }
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from .causes import cause
 from .records import FAILURES, Record
 
-COLUMNS = ("outcome", "cause", "explanation", "tests")
+COLUMNS = ("outcome", "reason", "tests")
 WIDTH = 140
 
 
@@ -32,11 +32,11 @@ def figures(records: Mapping[str, Record]) -> dict[str, int]:
 
 @dataclass
 class Lists:
-    """Both lists in a folder. passed.txt only grows; causes.tsv follows the records, and keeps the explanations, which people write."""
+    """Both lists in a folder. passed.txt only grows; causes.tsv follows the records, and keeps the reasons, which people write."""
 
     folder: Path
     passed: set[str] = field(default_factory=set)
-    causes: dict[tuple[str, str], tuple[str, str, str]] = field(default_factory=dict)  # outcome, cause, explanation of a file's test
+    causes: dict[tuple[str, str], tuple[str, str]] = field(default_factory=dict)  # outcome and reason of a file's test
 
     def __post_init__(self) -> None:
         if (path := self.folder / "passed.txt").exists():
@@ -46,7 +46,7 @@ class Lists:
                 for row in csv.DictReader(file, delimiter="\t"):
                     for word in row["tests"].split():
                         name, _, test = word.partition(":")
-                        self.causes[_unquoted(name), test] = (row["outcome"], row["cause"], row["explanation"])
+                        self.causes[_unquoted(name), test] = (row["outcome"], row["reason"])
 
     def lost(self, records: Mapping[str, Record]) -> list[str]:
         """Return the tests that fail and are not listed, and the listed files of which no test passes any more."""
@@ -55,10 +55,10 @@ class Lists:
         return sorted(f"{file}: {test}" for file, test in {*failing, *empty} - self.causes.keys())
 
     def update(self, records: Mapping[str, Record]) -> None:
-        """Add the files that pass, and replace what is known of the tests of the files that ran."""
+        """Add the files that pass, and replace what is known of the tests of the files that ran. A new failure's own line is its reason."""
         self.passed |= {file for file, record in records.items() if record.passed}
         new = {
-            (file, test): (failure.outcome, cause(failure.message), self.causes.get((file, test), ("", "", ""))[2])
+            (file, test): (failure.outcome, self.causes.get((file, test), ("", cause(failure.message)))[1])
             for file, record in records.items()
             for test, failure in (record.failures().items() if file not in self.passed else ())
         }
@@ -72,7 +72,7 @@ class Lists:
     def write(self) -> None:
         words = " ".join(sorted(map(_quoted, self.passed)))
         (self.folder / "passed.txt").write_text(textwrap.fill(words, WIDTH, break_long_words=False, break_on_hyphens=False) + "\n")
-        rows: dict[tuple[str, str, str], list[str]] = {}
+        rows: dict[tuple[str, str], list[str]] = {}
         for (file, test), known in sorted(self.causes.items()):
             rows.setdefault(known, []).append(f"{_quoted(file)}:{test}")
         with (self.folder / "causes.tsv").open("w", newline="") as file:

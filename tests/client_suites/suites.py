@@ -30,7 +30,7 @@ dynamo/test_export dynamo/test_functions dynamo/test_higher_order_ops dynamo/tes
 functorch/test_eager_transforms fx/test_z3_gradual_types nn/test_convolution optim/test_lrscheduler optim/test_optim
 profiler/test_memory_profiler test_autograd test_binary_ufuncs test_dataloader test_fake_tensor test_functionalization test_fx test_indexing
 test_jit test_jit_fuser_te test_modules test_namedtensor test_nn test_optim test_reductions test_sparse test_tensor_creation_ops
-test_testing test_torch test_transformers test_unary_ufuncs test_view_ops
+test_testing test_torch test_transformers test_unary_ufuncs test_utils test_view_ops
 """
 MAJOR, MINOR = version("torch").split(".")[:2]
 SUITES = {

@@ -234,22 +234,21 @@ def test_the_list_grows_and_never_shrinks(tmp_path):
     assert lists.lost(records) == ["one.py: TestIt.test_a", "one.py: no test passes"]
     lists.write()
     assert (tmp_path / "passed.txt").read_text() == "one.py two.py\n"
-    assert Lists(tmp_path).causes == {("three.py", "TestIt.test_a"): ("failed", "KeyError: no", "")}
+    assert Lists(tmp_path).causes == {("three.py", "TestIt.test_a"): ("failed", "KeyError: no")}
 
 
-def test_an_explanation_stays_with_its_test(tmp_path):
+def test_a_reason_stays_with_its_test(tmp_path):
     lists, first, second = Lists(tmp_path), ("a file.py", "TestIt.test_a"), ("two.py", "TestIt.test_a")
     lists.update({"a file.py": made_up("failed", "KeyError: no"), "two.py": made_up("failed", "KeyError: no")})
     lists.write()
     assert (tmp_path / "causes.tsv").read_text().splitlines()[1:] == [
-        "failed\tKeyError: no\t\ta%20file.py:TestIt.test_a two.py:TestIt.test_a"
+        "failed\tKeyError: no\ta%20file.py:TestIt.test_a two.py:TestIt.test_a"
     ]
-    lists.causes[first] = ("failed", "KeyError: no", "compares with a wrong expectation")
+    lists.causes[first] = ("failed", "compares with a wrong expectation")
     lists.write()
     again = Lists(tmp_path)
     again.update({"a file.py": made_up("timed out", "the file took more than 3 s")})
-    again.causes[first] = (*again.causes[first][:1], "", again.causes[first][2])
-    assert again.causes == {first: ("timed out", "", "compares with a wrong expectation"), second: ("failed", "KeyError: no", "")}
+    assert again.causes == {first: ("timed out", "compares with a wrong expectation"), second: ("failed", "KeyError: no")}
     again.update({"a file.py": made_up("passed")})
     assert list(again.causes) == [second]
 
