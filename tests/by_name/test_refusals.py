@@ -106,11 +106,11 @@ def test_an_allocation_that_is_shorter_than_its_buffer_says(acl):
         ("input 3: expected one element, got shape [2]", "AsStrided", [X, numbers(1), numbers(1), numbers(0, 1)], [X], {}),
         ("input 1: expected at least 1 elements", "DropOutDoMask", [X, torch.zeros(0, dtype=torch.uint8), numbers(1)], [X], {}),
         (
-            "gate_order: expected ifjo or ifco, got ijfo",
+            "gate_order: expected ijfo or ifjo or ifco, got oifj",
             "DynamicRNN",
             [X[None], torch.ones(5, 8), torch.ones(8), None, X, X],
             [X],
-            {"gate_order": "ijfo"},
+            {"gate_order": "oifj"},
         ),
         ("input 0: expected {steps, batch, features}", "DynamicRNN", [X, torch.ones(5, 8), torch.ones(8)], [X], {"gate_order": "ifjo"}),
         ("activation: expected tanh, got relu", "DynamicGRUV2", [X[None]] * 7, [X], {"activation": "relu"}),

@@ -9,19 +9,45 @@ using namespace torch_aclnn::host::aten;
 
 namespace {
 
-// torch's order of an LSTM's gates, in which the candidate is j or c.
-const std::vector<std::string> kOrdersOfLstm = {"ifjo", "ifco"};
+// How the gates lie in weights and biases: in torch's order by one of these names, or with two that follow each other transposed, which
+// is the operators' default.
+struct GateOrder {
+    std::vector<std::string> of_torch;
+    std::string by_default;
+    int64_t gates, first;
+
+    bool is_default(const Call& call) const {
+        const std::string& order = call.attribute<std::string>("gate_order", by_default);
+        if (order != by_default && std::find(of_torch.begin(), of_torch.end(), order) == of_torch.end())
+            refuse("attribute gate_order", c10::str(by_default, " or ", c10::Join(" or ", of_torch)), order);
+        return order == by_default;
+    }
+    // From the order of the call to torch's, and back.
+    at::Tensor converted(const Call& call, const at::Tensor& tensor, int64_t dim) const {
+        if (!tensor.defined() || !is_default(call)) return tensor;
+        std::vector<at::Tensor> parts = tensor.chunk(gates, dim);
+        std::swap(parts.at(first), parts.at(first + 1));
+        return at::cat(parts, dim);
+    }
+    Weights converted(const Call& call, const Weights& w) const {
+        return {converted(call, w.input, 0), converted(call, w.hidden, 0), converted(call, w.input_bias, 0),
+                converted(call, w.hidden_bias, 0)};
+    }
+};
+
+// The candidate is j or c.
+const GateOrder kLstm{{"ifjo", "ifco"}, "ijfo", 4, 1};
+const GateOrder kGru{{"rzh"}, "zrh", 3, 0};
 
 // Refuses variants of the operators that torch_npu does not use.
-void require_plain_cell(const Call& call, const std::vector<std::string>& orders) {
+void require_plain_cell(const Call& call, const GateOrder& order) {
     call.require_text("activation", "tanh");
     if (call.attribute<bool>("use_peephole", false)) refuse("attribute use_peephole", "false", "true");
     if (!call.attribute<bool>("time_major", true)) refuse("attribute time_major", "true", "false");
     if (call.attribute<float>("cell_clip", -1) > 0) refuse("attribute cell_clip", "none", c10::str(call.attribute<float>("cell_clip")));
     if (call.attribute<float>("forget_bias", 0) != 0) refuse("attribute forget_bias", "0", c10::str(call.attribute<float>("forget_bias")));
     if (call.attribute<int64_t>("num_proj", 0) != 0) refuse("attribute num_proj", "0", c10::str(call.attribute<int64_t>("num_proj")));
-    const std::string& order = call.attribute<std::string>("gate_order", "");
-    if (std::find(orders.begin(), orders.end(), order) == orders.end()) refuse("attribute gate_order", c10::Join(" or ", orders), order);
+    (void)order.is_default(call);  // which refuses unknown orders
 }
 
 bool is_reverse(const Call& call) {
@@ -66,12 +92,12 @@ at::Tensor rows(const at::Tensor& sequence) {
 }
 
 void run_lstm(Call& call, const Weights& weights, size_t mask, const at::Tensor& x) {
-    require_plain_cell(call, kOrdersOfLstm);
+    require_plain_cell(call, kLstm);
     if (weights.input.size(0) % 4 != 0) refuse("weights", "4 gates side by side", shape_text(weights.input.t().sizes()));
     const at::Tensor active = active_steps(call, mask, x);
     const int64_t units = weights.input.size(0) / 4;
     at::Tensor h = state(call, mask + 1, units), c = state(call, mask + 2, units);
-    const lstm::Step all = lstm::run(x, weights, active, is_reverse(call), h, c);
+    const lstm::Step all = lstm::run(x, kLstm.converted(call, weights), active, is_reverse(call), h, c);
     const at::Tensor y = all.h * active;
     size_t i = 0;
     for (const at::Tensor& result : {y, all.h, all.c, all.i, all.j, all.f, all.o, all.tanh_c}) call.write(i++, result);
@@ -84,7 +110,7 @@ struct LstmGradients {
 // Inputs from `first` on: the initial h and c, h and c of all steps, the gradients of y and of the last h and c, the gates.
 LstmGradients run_lstm_backward(const Call& call, size_t first, size_t mask, const at::Tensor& x, const at::Tensor& hidden,
                                 at::Tensor& of_h, at::Tensor& of_c) {
-    require_plain_cell(call, kOrdersOfLstm);
+    require_plain_cell(call, kLstm);
     const bool reverse = is_reverse(call);
     const auto saved = [&](size_t i) { return steps_of(call, first + i); };
     const lstm::Step all{saved(7), saved(8), saved(9), saved(10), saved(2), saved(3), saved(11)};
@@ -93,7 +119,9 @@ LstmGradients run_lstm_backward(const Call& call, size_t first, size_t mask, con
     const at::Tensor c_before = states_before(state(call, first + 1, units), all.c, reverse);
     of_h = state(call, first + 5, units), of_c = state(call, first + 6, units);
     const at::Tensor active = active_steps(call, mask, x);
-    return {lstm::run_backward_steps(all, c_before, active, reverse, hidden, saved(4), of_h, of_c), h_before};
+    const at::Tensor of_state = kLstm.converted(call, hidden, 0);
+    const at::Tensor of_gates = lstm::run_backward_steps(all, c_before, active, reverse, of_state, saved(4), of_h, of_c);
+    return {kLstm.converted(call, of_gates, 2), h_before};
 }
 
 }  // namespace
@@ -143,7 +171,7 @@ OPERATOR(DynamicRNNV2Grad) {
 namespace {
 
 void require_plain_gru(const Call& call) {
-    require_plain_cell(call, {"rzh"});
+    require_plain_cell(call, kGru);
     if (!call.attribute<bool>("reset_after", true)) refuse("attribute reset_after", "true", "false");
     if (is_reverse(call)) refuse("attribute direction", "UNIDIRECTIONAL", "REDIRECTIONAL");
 }
@@ -153,8 +181,9 @@ void require_plain_gru(const Call& call) {
 OPERATOR(DynamicGRUV2) {
     require_plain_gru(call);
     const at::Tensor x = sequence_of(call, 0);
-    const Weights w{call.computing(1).t(), call.computing(2).t(), call.optional_computing(3).value_or(at::Tensor()),
-                    call.optional_computing(4).value_or(at::Tensor())};
+    const Weights given{call.computing(1).t(), call.computing(2).t(), call.optional_computing(3).value_or(at::Tensor()),
+                        call.optional_computing(4).value_or(at::Tensor())};
+    const Weights w = kGru.converted(call, given);
     const at::Tensor active = active_steps(call, 5, x);
     at::Tensor h = state(call, 6, w.input.size(0) / 3);
     const gru::Steps all = gru::run(x, w, active, false, h);
@@ -175,7 +204,9 @@ OPERATOR(DynamicGRUV2Grad) {
     const int64_t units = saved(5).size(2);
     const at::Tensor h_before = states_before(state(call, 4, units), saved(5), false);
     at::Tensor of_h = state(call, 7, units);
-    const gru::GateGradients of = gru::run_backward_steps(gates, h_before, active_steps(call, 12, x), false, hidden.t(), saved(6), of_h);
+    const at::Tensor of_state = kGru.converted(call, hidden.t(), 0);
+    gru::GateGradients of = gru::run_backward_steps(gates, h_before, active_steps(call, 12, x), false, of_state, saved(6), of_h);
+    of = {kGru.converted(call, of.input, 2), kGru.converted(call, of.hidden, 2)};
     call.write(0, at::mm(rows(x).t(), rows(of.input)));
     call.write(1, at::mm(rows(h_before).t(), rows(of.hidden)));
     call.write(2, rows(of.input).sum(0));
