@@ -99,7 +99,7 @@ def overlap(kind: str, a: Tensor, b: Tensor) -> Tensor:
         return (shared / union - 1 + union / outer.prod(0))[:, None]
     distance = shared / union - ((a[:2] - b[:2]) ** 2).sum(0) / (outer**2).sum(0)
     v = 4 / math.pi**2 * ((b[2] / b[3]).atan() - (a[2] / a[3]).atan()) ** 2
-    return (distance - (v * v / (1 - shared / union + v) if kind == "ciou" else 0))[None]
+    return (distance - (v * (v / (1 - shared / union + v)).detach() if kind == "ciou" else 0))[None]
 
 
 def adam(step: Callable[..., Any]) -> Callable[..., Any]:
@@ -195,6 +195,7 @@ CASES: dict[str, Case] = {
     "MaxPool3D MaxPool3DGrad": Case(lambda x: F.max_pool3d(x, 2), (VOLUME,)),
     "MatMul": Case(lambda x, y, b: torch.addmm(b, x, y), ((5, 4), (4, 3), (3,))),
     "MatMul 2": layer(lambda: nn.Linear(4, 3), (5, 4)),
+    "MatMulV2": Case(torch_npu.npu_linear, ((16, 32), (48, 32), (48,)), F.linear),
     "BatchMatMul": Case(lambda x, y: x @ y.transpose(1, 2), ((2, 5, 4), (2, 3, 4))),
     "MatrixTriangularSolve": plain(lambda a, b: [torch.triangular_solve(b, a, upper=u)[0] for u in (True, False)], (3, 3), (3, 2)),
     "LpNormReduceV2 LpNormUpdateV2": Case(
@@ -211,7 +212,7 @@ CASES: dict[str, Case] = {
     "ViewCopy": plain(lambda x: torch.zeros(2, 3, 6, 16, device=x.device, dtype=x.dtype)[..., ::2].copy_(x)),
     "GIoU GIoUGrad": Case(lambda x, y: torch_npu.npu_giou(x, y, True), ((4, 6), (4, 6)), partial(overlap, "giou")),
     "DIoU DIoUGrad": Case(lambda x, y: torch_npu.npu_diou(x, y, True), ((4, 6), (4, 6)), partial(overlap, "diou")),
-    "CIoU": plain(lambda x, y: torch_npu.npu_ciou(x, y, True, False), (4, 6), (4, 6), expected=partial(overlap, "ciou")),
+    "CIoU CIoUGrad": Case(lambda x, y: torch_npu.npu_ciou(x, y, True, False), ((4, 6), (4, 6)), partial(overlap, "ciou")),
     "BroadcastTo": plain(lambda x: torch_npu.npu_broadcast(x[:, :1], (2, 7, 6, 8)), expected=lambda x: x[:, :1].expand(2, 7, 6, 8)),
     "StridedSlice": plain(
         lambda x: torch_npu.npu_indexing(x, [0, 0, 1, 0], [2, 3, 6, 8], [1, 2, 2, 3]), expected=lambda x: x[:, ::2, 1::2, ::3]

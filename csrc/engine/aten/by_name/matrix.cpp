@@ -22,6 +22,7 @@ void multiply(Call& call, const char* first_transposed, const char* second_trans
 }  // namespace
 
 RUN_OPERATOR(MatMul, multiply(call, "transpose_x1", "transpose_x2"))
+RUN_OPERATOR(MatMulV2, multiply(call, "transpose_x1", "transpose_x2"))
 RUN_OPERATOR(BatchMatMul, multiply(call, "adj_x1", "adj_x2"))
 
 OPERATOR(MatrixTriangularSolve) {

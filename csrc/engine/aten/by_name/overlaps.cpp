@@ -41,6 +41,7 @@ OPERATOR(CIoU) {
     call.write(0, overlap.complete());
     call.write(1, overlap.angle());
 }
+RUN_OPERATOR(CIoUGrad, write_gradients(call, &Overlap::complete))
 
 // Of boxes in rows, by their corners. The number is added to each side, and not to what both have.
 OPERATOR(Iou) {

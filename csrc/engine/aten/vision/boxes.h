@@ -57,7 +57,8 @@ struct Overlap {
     }
     at::Tensor complete() const {
         const at::Tensor shapes = angle().square() * (4 / (M_PI * M_PI));
-        return distant() - shapes.square() / (1 + kEpsilon - share() + shapes);
+        const at::Tensor weight = shapes / (1 + kEpsilon - share() + shapes);
+        return distant() - shapes * weight.detach();  // a constant of the gradient
     }
 };
 
