@@ -28,6 +28,16 @@ print(out.unique().tolist())
 """
 
 
+STEPS = """
+import torch_aclnn, torch
+x = torch.ones(2).npu()
+before = torch_aclnn.host.statistics().cache_hits
+for step in range(10):
+    [x.exp(), *(x + number for number in range(8 * step, 8 * step + 8))]
+print(torch_aclnn.host.statistics().cache_hits - before)
+"""
+
+
 @pytest.mark.parametrize("queue", ["1", "0", "2"])
 @pytest.mark.parametrize("streams", [host_mode(without=("async",)), host_mode("async")], ids=["inline", "asynchronous"])
 def test_a_call_made_again_takes_the_executor_and_reads_what_is_in_memory_now(queue, streams):
@@ -38,6 +48,11 @@ def test_a_call_made_again_takes_the_executor_and_reads_what_is_in_memory_now(qu
 @pytest.mark.parametrize(("limit", "hits"), [("0", "0"), ("1", "2")])
 def test_the_limit_is_that_of_the_environment(limit, hits):
     assert output_of(REPEAT, ACLNN_CACHE_LIMIT=limit).splitlines()[-3] == hits
+
+
+def test_calls_with_other_numbers_at_each_step_leave_the_others_there():
+    printed = output_of(STEPS, ACLNN_CACHE_LIMIT="40")
+    assert printed.splitlines()[-1] == "9"
 
 
 def test_nothing_of_it_counts_as_a_leak():

@@ -10,6 +10,7 @@
 #include <numeric>
 #include <string>
 #include <unordered_map>
+#include <utility>
 
 #include "engine/runtime/diagnostics/trace.h"
 #include "engine/runtime/fault/injection.h"
@@ -167,32 +168,44 @@ class Cache {
     std::shared_ptr<CachedCall> find(const std::string& key) {
         const std::lock_guard lock(mutex_);
         const auto found = calls_.find(key);
-        return found == calls_.end() ? nullptr : found->second;
+        if (found == calls_.end()) return nullptr;
+        Kept& kept = found->second;
+        if (!std::exchange(kept.is_repeated, true)) repeated_.splice(repeated_.end(), once_, kept.place);
+        return kept.call;
     }
     void count_hit() { hits_.fetch_add(1, std::memory_order_relaxed); }
     void keep(const std::string& key, std::shared_ptr<CachedCall> call) {
         std::shared_ptr<CachedCall> oldest;  // goes without the lock
         const std::lock_guard lock(mutex_);
-        if (calls_.size() >= limit()) {
-            const auto found = calls_.find(order_.front());
-            oldest = std::move(found->second);
+        const bool are_many = once_.size() >= std::max<size_t>(limit() / 4, 1);
+        if (are_many || calls_.size() >= limit()) {
+            std::list<std::string>& order = are_many || repeated_.empty() ? once_ : repeated_;
+            const auto found = calls_.find(order.front());
+            oldest = std::move(found->second.call);
             calls_.erase(found);
-            order_.pop_front();
+            order.pop_front();
         }
-        if (calls_.emplace(key, std::move(call)).second) order_.push_back(key);
+        if (calls_.count(key) == 0) calls_.emplace(key, Kept{std::move(call), once_.insert(once_.end(), key)});
     }
     void clear() {
         decltype(calls_) dropped;  // go without the lock
         const std::lock_guard lock(mutex_);
         dropped.swap(calls_);
-        order_.clear();
+        once_.clear();
+        repeated_.clear();
     }
     uint64_t hits() const { return hits_.load(std::memory_order_relaxed); }
 
    private:
+    struct Kept {
+        std::shared_ptr<CachedCall> call;
+        std::list<std::string>::iterator place;  // in one of the lists below
+        bool is_repeated = false;
+    };
     std::mutex mutex_;
-    std::unordered_map<std::string, std::shared_ptr<CachedCall>> calls_;
-    std::list<std::string> order_;
+    std::unordered_map<std::string, Kept> calls_;
+    // Keys by age. Calls that have not come again, such as those with a number that changes at each step, may take a quarter of the room.
+    std::list<std::string> once_, repeated_;
     std::atomic<uint64_t> hits_{0};
 };
 
