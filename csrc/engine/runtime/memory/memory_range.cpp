@@ -1,5 +1,7 @@
 #include "engine/runtime/memory/memory_range.h"
 
+#include <fcntl.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -40,9 +42,34 @@ bool can_be_read(const void* address) {
     return process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == 1 || errno != EFAULT;
 }
 
-// Whether all pages of the range are of mappings; one may be a reservation.
+// The argument of PROCMAP_QUERY, as linux/fs.h has it since Linux 6.11.
+struct MappingQuery {
+    uint64_t size, flags, address, begin, end, others[4];
+    uint32_t small[4];
+    uint64_t texts[2];
+};
+constexpr unsigned long kQueryMapping = _IOWR('f', 17, MappingQuery);
+constexpr uint64_t kReadable = 1;
+
+// Whether the process may read all of the range; nullopt where the system cannot be asked.
+std::optional<bool> is_readable(uintptr_t first, uintptr_t last) {
+    const int maps = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+    if (maps < 0) return std::nullopt;
+    MappingQuery query{sizeof(MappingQuery), kReadable, first, 0, 0, {}, {}, {}};
+    std::optional<bool> answer = true;
+    while (answer == true && query.address <= last) {
+        if (ioctl(maps, kQueryMapping, &query) != 0) answer = errno == ENOENT ? std::optional(false) : std::nullopt;
+        query.address = query.end;
+    }
+    close(maps);
+    return answer;
+}
+
+// Whether all pages of the range are of mappings; one may be a reservation where the system cannot tell.
 bool is_mapped(uintptr_t first, uintptr_t last) {
     static const uintptr_t page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
+    if (last - first < page) return true;  // both ends can be read
+    if (const std::optional<bool> answer = is_readable(first, last)) return *answer;
     std::array<unsigned char, 4096> residence;
     const size_t most = residence.size() * page;
     for (uintptr_t begin = first & ~(page - 1); begin <= last; begin += most)
