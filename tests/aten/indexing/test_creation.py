@@ -5,7 +5,7 @@ import torch
 from checks import DEVICE, FLOATS, on_npu, zeros
 
 from cases import LAYOUTS, booleans, integers, randn, rows, table, values
-from direct import call, fraction, scalar
+from direct import call, fraction, refuses, scalar
 
 ALL_DTYPES = (*FLOATS, torch.float64, torch.int8, torch.uint8, torch.int16, torch.int32, torch.int64, torch.bool)
 FROM = (torch.float32, torch.int64, torch.bool, torch.bfloat16)
@@ -69,6 +69,7 @@ def test_cast():
     x = torch.randn(4, 6, generator=torch.Generator().manual_seed(0))
     there = on_npu(torch.ops.npu.npu_dtype_cast, x, torch.float16)
     assert there.dtype == torch.float16 and torch.equal(there.cpu(), x.half())
+    refuses("out: expected FLOAT, as dtype is, got FLOAT16", "aclnnCast", x.to(DEVICE), 0, there)
 
 
 def test_strided_transfer_in_both_directions():

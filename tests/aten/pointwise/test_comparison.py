@@ -54,6 +54,12 @@ def test_a_number_is_at_least_a_tensor(dtype):
     assert torch.ge(torch.tensor(2, dtype=dtype), x.to(DEVICE)).cpu().tolist() == [True, True, False]
 
 
+def test_unsigned_numbers_are_compared_with_a_number():
+    x = torch.tensor([0, 2, 2**64 - 1], dtype=torch.uint64, device=DEVICE)
+    assert [compare(x, 2).tolist() for compare in (torch.lt, torch.gt)] == [[True, False, False], [False, False, True]]
+    assert torch.gt(x, -1).all() and torch.lt(x, 2.5).tolist() == [True, True, False]
+
+
 def test_closeness_is_not_rounded_to_half_types():
     x, y = (torch.tensor([number], dtype=torch.bfloat16, device=DEVICE) for number in (258.0, 1.0))
     assert not torch.isclose(x, y, rtol=0, atol=256).item()

@@ -63,7 +63,12 @@ CASES = [
     *rows("clamp-low", lambda x: x.clamp(min=-0.5), randn(3, 4)),
     *rows("clamp-high", lambda x: x.clamp(max=0.5), randn(3, 4)),
     *rows("clamp-tensor", lambda x, low, high: x.clamp(low, high), randn(3, 4), uniform(4, low=-1, high=0), uniform(3, 1)),
-    *rows("clamp-tensor-low", lambda x, low: x.clamp(min=low), randn(3, 4), randn(4)),
+    *rows(
+        "clamp-tensor-low",
+        lambda x, low: (x.clamp(min=low), *(x.clamp(*b) for b in ((low > 0, low < 1), (low > 0,), (None, low > 0)))),
+        randn(3, 4),
+        randn(4),
+    ),
     *rows("clamp_", lambda x: x.clamp_(-0.5, 0.5), randn(3, 4), layouts=LAYOUTS),
     *[
         c
