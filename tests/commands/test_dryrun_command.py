@@ -28,6 +28,7 @@ optimizer = torch.optim.AdamW(layers.parameters())
 try:
     for number, x in enumerate(DataLoader(torch.randn(640, 256), batch_size=16, num_workers=1)):
         x = x.npu()
+        torch_aclnn.host.reset()  # the report counts on
         with torch.autocast("npu", dtype=torch.bfloat16):
             x = checkpoint(block, x, layers[0], use_reentrant=False)
             for layer in layers[1:]:
