@@ -3,7 +3,7 @@
 import csv
 import textwrap
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -40,7 +40,7 @@ class Lists:
 
     def __post_init__(self) -> None:
         if (path := self.folder / "passed.txt").exists():
-            self.passed = set(map(_unquoted, path.read_text().split()))
+            self.passed = set(_files(path.read_text()))
         if (path := self.folder / "causes.tsv").exists():
             with path.open(newline="") as file:
                 for row in csv.DictReader(file, delimiter="\t"):
@@ -70,14 +70,32 @@ class Lists:
         (self.folder / "figures.tsv").write_text(text)
 
     def write(self) -> None:
-        words = " ".join(sorted(map(_quoted, self.passed)))
-        (self.folder / "passed.txt").write_text(textwrap.fill(words, WIDTH, break_long_words=False, break_on_hyphens=False) + "\n")
+        (self.folder / "passed.txt").write_text(_text(self.passed))
         rows: dict[tuple[str, str], list[str]] = {}
         for (file, test), known in sorted(self.causes.items()):
             rows.setdefault(known, []).append(f"{_quoted(file)}:{test}")
         with (self.folder / "causes.tsv").open("w", newline="") as file:
             writer = csv.writer(file, delimiter="\t", lineterminator="\n")
             writer.writerows([COLUMNS, *sorted((*known, " ".join(tests)) for known, tests in rows.items())])
+
+
+def _text(files: Iterable[str]) -> str:
+    """Write files by folder, without what all names have."""
+    folders: dict[str, list[str]] = {}
+    for path in sorted(map(Path, files)):
+        folders.setdefault(f"{path.parent}:", []).append(_quoted(path.stem.removeprefix("test_")))
+    wrapper = textwrap.TextWrapper(WIDTH, break_long_words=False, break_on_hyphens=False)
+    return "".join(f"{wrapper.fill(' '.join([folder, *names]))}\n" for folder, names in folders.items())
+
+
+def _files(text: str) -> Iterator[str]:
+    """Yield the files of such a text."""
+    folder = Path()
+    for word in text.split():
+        if word.endswith(":"):
+            folder = Path(word[:-1])
+        else:
+            yield str(folder / f"test_{_unquoted(word)}.py")
 
 
 def _quoted(file: str) -> str:

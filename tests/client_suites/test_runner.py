@@ -226,15 +226,17 @@ def made_up(outcome: str, message: str = "") -> Record:
 
 
 def test_the_list_grows_and_never_shrinks(tmp_path):
-    (tmp_path / "passed.txt").write_text("one.py\n")
+    (tmp_path / "passed.txt").write_text("a/b: one\n")
     lists = Lists(tmp_path)
-    records = {"one.py": made_up("failed", "ValueError: no"), "two.py": made_up("passed"), "three.py": made_up("failed", "KeyError: no")}
-    assert lists.lost(records) == ["one.py: TestIt.test_a", "one.py: no test passes", "three.py: TestIt.test_a"]
+    outcomes = {"a/b/test_one": ("failed", "ValueError: no"), "test_two": ("passed",), "test_three": ("failed", "KeyError: no")}
+    records = {f"{name}.py": made_up(*outcome) for name, outcome in outcomes.items()}
+    of_one = ["a/b/test_one.py: TestIt.test_a", "a/b/test_one.py: no test passes"]
+    assert lists.lost(records) == [*of_one, "test_three.py: TestIt.test_a"]
     lists.update(records)
-    assert lists.lost(records) == ["one.py: TestIt.test_a", "one.py: no test passes"]
+    assert lists.lost(records) == of_one
     lists.write()
-    assert (tmp_path / "passed.txt").read_text() == "one.py two.py\n"
-    assert Lists(tmp_path).causes == {("three.py", "TestIt.test_a"): ("failed", "KeyError: no")}
+    assert (tmp_path / "passed.txt").read_text() == "a/b: one\n.: two\n" and Lists(tmp_path).passed == lists.passed
+    assert Lists(tmp_path).causes == {("test_three.py", "TestIt.test_a"): ("failed", "KeyError: no")}
 
 
 def test_a_reason_stays_with_its_test(tmp_path):
