@@ -6,7 +6,6 @@ import torch_aclnn
 import pytest
 from torch_aclnn.loading.paths import libdir
 
-from support.named_operators import prepare
 from support.runtime import Runtime
 
 
@@ -15,7 +14,6 @@ def acl() -> Runtime:
     """Return the runtime with device 0 chosen on this thread and no error left over."""
     assert torch_aclnn.host.is_active()
     library = Runtime(str(libdir() / "libascendcl.so"), mode=ctypes.RTLD_GLOBAL)
-    prepare(library)
     library.ok("aclrtSetDevice", 0)
     library.aclGetRecentErrMsg()
     return library

@@ -8,11 +8,10 @@ FREED_AFTER_THE_LAUNCH = f"""
 import ctypes, sys, threading; sys.path.append({str(Path(__file__).parents[1])!r})
 import torch_aclnn, torch
 from torch_aclnn.loading.paths import libdir
-from support.named_operators import NamedCall, prepare
+from support.named_operators import NamedCall
 from support.runtime import HOST_FUNCTION, Runtime
 
 acl = Runtime(str(libdir() / "libascendcl.so"), mode=ctypes.RTLD_GLOBAL)
-prepare(acl)
 acl.ok("aclrtSetDevice", 0)
 acl.aclGetRecentErrMsg()
 go_on = threading.Event()

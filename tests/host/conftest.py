@@ -76,19 +76,21 @@ def tasks(library: Runtime, tmp_path_factory: pytest.TempPathFactory) -> ctypes.
     return compiled
 
 
+START = f"""
+import ctypes
+from support.runtime import Runtime
+acl = Runtime({str(libdir() / "libascendcl.so")!r})
+message = acl.message
+"""
+
+
 @pytest.fixture(scope="session")
 def run_engine() -> Callable[..., subprocess.CompletedProcess[str]]:
-    """Return a function that runs Python code in a process of its own, with `acl` as the runtime."""
+    """Return a function that runs Python code in a process of its own, with `acl` as the runtime, or another start."""
 
-    def run(code: str, **settings: str) -> subprocess.CompletedProcess[str]:
-        start = (
-            "import ctypes\n"
-            f"acl = ctypes.CDLL({str(libdir() / 'libascendcl.so')!r})\n"
-            "acl.aclGetRecentErrMsg.restype = acl.aclrtGetSocName.restype = ctypes.c_char_p\n"
-            "acl.aclrtMalloc.argtypes = [ctypes.POINTER(ctypes.c_void_p), ctypes.c_size_t, ctypes.c_int]\n"
-            "message = lambda: acl.aclGetRecentErrMsg().decode()\n"
-        )
+    def run(code: str, start: str = START, **settings: str) -> subprocess.CompletedProcess[str]:
         kept = {name: value for name, value in os.environ.items() if not name.startswith("TORCH_ACLNN_HOST_")}
-        return subprocess.run([sys.executable, "-S", "-c", start + code], env=kept | settings, capture_output=True, text=True, timeout=60)
+        command = [sys.executable, "-S", "-c", start + code]
+        return subprocess.run(command, cwd=ROOT / "tests", env=kept | settings, capture_output=True, text=True, timeout=60)
 
     return run

@@ -103,14 +103,12 @@ def test_wrong_arguments_are_refused(ascendcl, pages):
     )
 
 
-def test_a_key_of_a_process_that_has_ended_is_refused(ascendcl):
-    code = (
-        f"import ctypes; acl = ctypes.CDLL({str(libdir() / 'libascendcl.so')!r}); acl.aclrtSetDevice(0); p = ctypes.c_void_p()\n"
-        "acl.aclrtMalloc(ctypes.byref(p), ctypes.c_size_t(4096), 0); key = ctypes.create_string_buffer(65)\n"
-        "assert acl.aclrtIpcMemGetExportKey(p, ctypes.c_size_t(4096), key, ctypes.c_size_t(65), ctypes.c_uint64(1)) == 0\n"
+def test_a_key_of_a_process_that_has_ended_is_refused(ascendcl, run_engine):
+    key = run_engine(
+        "acl.aclrtSetDevice(0); key = ctypes.create_string_buffer(65)\n"
+        "acl.ok('aclrtIpcMemGetExportKey', acl.create('aclrtMalloc', 4096, 0), 4096, key, 65, 1)\n"
         "print(key.value.decode())"
-    )
-    key = subprocess.run([sys.executable, "-S", "-c", code], capture_output=True, text=True, timeout=60, check=True).stdout.strip()
+    ).stdout.strip()
     ascendcl.refuses(107000, "whose memory cannot be opened", "aclrtIpcMemImportByKey", byref(c_void_p()), key.encode(), 0)
 
 
@@ -120,20 +118,14 @@ def test_a_key_has_its_documented_size(ascendcl, pages):
     assert place.raw[64:] == b"\0" + b"x" * 35
 
 
-def test_a_forked_process_neither_shares_nor_frees(ascendcl):
-    code = (
-        f"import ctypes, os; acl = ctypes.CDLL({str(libdir() / 'libascendcl.so')!r}); acl.aclInit(None); acl.aclrtSetDevice(0)\n"
-        "p, key, place = ctypes.c_void_p(), ctypes.create_string_buffer(65), ctypes.c_void_p()\n"
-        "acl.aclrtMalloc(ctypes.byref(p), ctypes.c_size_t(4096), 0)\n"
+def test_a_forked_process_neither_shares_nor_frees(run_engine):
+    done = run_engine(
+        "import os; acl.aclInit(None); acl.aclrtSetDevice(0)\n"
+        "p, key, place = acl.create('aclrtMalloc', 4096, 0), ctypes.create_string_buffer(65), ctypes.byref(ctypes.c_void_p())\n"
         "if os.fork() == 0:\n"
-        "    export = acl.aclrtIpcMemGetExportKey(p, ctypes.c_size_t(4096), key, ctypes.c_size_t(65), ctypes.c_uint64(1))\n"
-        "    zero, pages = ctypes.c_uint64(0), ctypes.c_size_t(4096)\n"
-        "    reserve = acl.aclrtReserveMemAddress(ctypes.byref(place), pages, ctypes.c_size_t(0), None, zero)\n"
-        "    host = acl.aclrtMallocHost(ctypes.byref(place), ctypes.c_size_t(64))\n"
-        "    event = acl.aclrtCreateEvent(ctypes.byref(place))\n"
-        "    print(export, reserve, host, event, acl.aclrtFree(p), acl.aclrtSetDevice(0), flush=True)\n"
+        "    made = acl.aclrtReserveMemAddress(place, 4096, 0, None, 0), acl.aclrtMallocHost(place, 64), acl.aclrtCreateEvent(place)\n"
+        "    print(acl.aclrtIpcMemGetExportKey(p, 4096, key, 65, 1), *made, acl.aclrtFree(p), acl.aclrtSetDevice(0), flush=True)\n"
         "    os._exit(0)\n"
         "os.wait()"
     )
-    done = subprocess.run([sys.executable, "-S", "-c", code], capture_output=True, text=True, timeout=60, check=True)
-    assert done.stdout.split() == ["107002"] * 6
+    assert done.stdout.split() == ["107002"] * 6, done.stderr

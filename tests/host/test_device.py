@@ -1,7 +1,7 @@
 """Devices, contexts and what the engine says about itself."""
 
 import ctypes
-from ctypes import byref, c_int32, c_int64, c_uint32, c_void_p
+from ctypes import byref, c_int32, c_int64, c_uint32
 
 import pytest
 
@@ -29,9 +29,8 @@ def test_reset_takes_the_device_from_the_thread(run_engine):
 
 def test_reset_gives_up_a_wait_for_a_value_that_nothing_writes(run_engine):
     ended = run_engine(
-        "address, stream, size, value = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_size_t(64), ctypes.c_uint64(7)\n"
-        "acl.aclrtSetDevice(0); acl.aclrtMalloc(ctypes.byref(address), size, 0); acl.aclrtCreateStream(ctypes.byref(stream))\n"
-        "print(acl.aclrtMemset(address, size, 0, size), acl.aclrtValueWait(address, value, 1, stream))\n"
+        "acl.aclrtSetDevice(0); address = acl.create('aclrtMalloc', 64, 0)\n"
+        "print(acl.aclrtMemset(address, 64, 0, 64), acl.aclrtValueWait(address, 7, 1, acl.create('aclrtCreateStream')))\n"
         "print(acl.aclrtResetDevice(0))"
     )
     assert ended.stdout.split() == ["0", "0", "0"], ended.stderr
@@ -51,8 +50,8 @@ def test_null_result_is_refused(ascendcl, name):
 
 def test_devices_have_memory_of_their_own(run_engine):
     ended = run_engine(
-        "address, free, total = ctypes.c_void_p(), ctypes.c_size_t(), ctypes.c_size_t()\n"
-        "acl.aclInit(None); acl.aclrtSetDevice(1); acl.aclrtMalloc(ctypes.byref(address), 1 << 20, 0)\n"
+        "free, total = ctypes.c_size_t(), ctypes.c_size_t()\n"
+        "acl.aclInit(None); acl.aclrtSetDevice(1); acl.create('aclrtMalloc', 1 << 20, 0)\n"
         "for device in (0, 1):\n"
         "    acl.aclrtSetDevice(device)\n"
         "    acl.aclrtGetMemInfo(1, ctypes.byref(free), ctypes.byref(total))\n"
@@ -105,7 +104,7 @@ def test_cores_are_limited_for_the_process_a_stream_and_a_thread(ascendcl):
 
     def limits(kind=0):
         values = []
-        for name, of in zip(LIMITS, ((0,), (c_void_p(stream),), ()), strict=True):
+        for name, of in zip(LIMITS, ((0,), (stream,), ()), strict=True):
             value = c_uint32()
             ascendcl.ok(name, *of, kind, byref(value))
             values.append(value.value)
@@ -114,12 +113,12 @@ def test_cores_are_limited_for_the_process_a_stream_and_a_thread(ascendcl):
     there = limits()[0]
     assert limits() == limits(1) == [there] * 3 and there > 0
     ascendcl.ok("aclrtSetDeviceResLimit", 0, 0, 7)
-    ascendcl.ok("aclrtSetStreamResLimit", c_void_p(stream), 0, 5)
+    ascendcl.ok("aclrtSetStreamResLimit", stream, 0, 5)
     assert limits() == [7, 5, 7] and limits(1) == [there] * 3
-    ascendcl.ok("aclrtUseStreamResInCurrentThread", c_void_p(stream))
+    ascendcl.ok("aclrtUseStreamResInCurrentThread", stream)
     assert limits() == [7, 5, 5]
-    ascendcl.ok("aclrtUnuseStreamResInCurrentThread", c_void_p(stream))
-    ascendcl.ok("aclrtResetStreamResLimit", c_void_p(stream))
+    ascendcl.ok("aclrtUnuseStreamResInCurrentThread", stream)
+    ascendcl.ok("aclrtResetStreamResLimit", stream)
     assert limits() == [7, 7, 7]
     ascendcl.ok("aclrtResetDeviceResLimit", 0)
     assert limits() == [there] * 3
@@ -136,11 +135,8 @@ def test_operators_run_where_torch_npu_logs_them():
 
 def test_context_brings_its_device(run_engine):
     ended = run_engine(
-        "device, one, other = ctypes.c_int32(), ctypes.c_void_p(), ctypes.c_void_p()\n"
-        "acl.aclrtSetCurrentContext.argtypes = [ctypes.c_void_p]\n"
-        "acl.aclrtSetDevice(1); acl.aclrtGetCurrentContext(ctypes.byref(one))\n"
-        "acl.aclrtCreateContext(ctypes.byref(other), 0)\n"
-        "for context in (one, other):\n"
+        "acl.aclrtSetDevice(1); device = ctypes.c_int32()\n"
+        "for context in (acl.create('aclrtGetCurrentContext'), acl.create('aclrtCreateContext', 0)):\n"
         "    acl.aclrtSetCurrentContext(context); acl.aclrtGetDevice(ctypes.byref(device)); print(device.value)\n",
         TORCH_ACLNN_HOST_DEVICES="2",
     )

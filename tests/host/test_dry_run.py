@@ -10,14 +10,11 @@ from support.subprocesses import host_mode, output_of
 
 DRY = {"TORCH_ACLNN_HOST_COMPUTE": "0"}
 START = """
-V, S = ctypes.c_void_p, ctypes.c_size_t
-assert acl.aclrtSetDevice(0) == 0
+acl.ok("aclrtSetDevice", 0)
 def malloc(size):
-    memory = V()
-    assert acl.aclrtMalloc(ctypes.byref(memory), size, 0) == 0, message()
-    return memory
+    return acl.create("aclrtMalloc", size, 0)
 def copy(to, source, size):
-    assert acl.aclrtMemcpy(to, S(size), source, S(size), 4) == 0, message()
+    acl.ok("aclrtMemcpy", to, size, source, size, 4)
 def content(memory, size):
     read = ctypes.create_string_buffer(bytes([7]) * size, size)
     copy(read, memory, size)
@@ -30,20 +27,19 @@ def test_memory_of_a_chip_is_addresses_alone_and_has_what_is_small_and_known(run
         large, small, other = malloc(40 << 30), malloc(4096), malloc(4096)
         assert content(large, 100) == bytes(100) and content(small, 4096) == bytes(4096)
         copy(small, b"known", 5)
-        copy(V(other.value + 10), small, 5)
-        assert content(V(other.value + 10), 5) == b"known"
+        copy(other + 10, small, 5)
+        assert content(other + 10, 5) == b"known"
         assert content(other, 20) == bytes(20)  # of which some is not known
         copy(other, large, 20)
-        assert content(V(other.value + 10), 5) == bytes(5)
-        assert acl.aclrtMemset(small, S(4096), 1, S(64)) == 0 and content(small, 64) == bytes([1]) * 64
-        assert acl.aclrtMemset(large, S(40 << 30), 1, S(40 << 30)) == 0 and content(large, 64) == bytes(64)
+        assert content(other + 10, 5) == bytes(5)
+        assert acl.aclrtMemset(small, 4096, 1, 64) == 0 and content(small, 64) == bytes([1]) * 64
+        assert acl.aclrtMemset(large, 40 << 30, 1, 40 << 30) == 0 and content(large, 64) == bytes(64)
         host = ctypes.create_string_buffer(b"host")
         assert content(host, 4) == b"host"
-        word, stream = malloc(8), V()
-        assert acl.aclrtCreateStream(ctypes.byref(stream)) == 0
-        assert acl.aclrtValueWait(word, ctypes.c_uint64(3), 0, stream) == 0  # nobody knows, so it is over
-        assert acl.aclrtValueWrite(word, ctypes.c_uint64(3), 0, stream) == 0
-        assert acl.aclrtValueWait(word, ctypes.c_uint64(3), 0, stream) == 0
+        word, stream = malloc(8), acl.create("aclrtCreateStream")
+        assert acl.aclrtValueWait(word, 3, 0, stream) == 0  # nobody knows, so it is over
+        assert acl.aclrtValueWrite(word, 3, 0, stream) == 0
+        assert acl.aclrtValueWait(word, 3, 0, stream) == 0
         assert acl.aclrtSynchronizeStream(stream) == 0 and content(word, 8)[0] == 3
         for memory in (large, small, other, word):
             assert acl.aclrtFree(memory) == 0
@@ -60,8 +56,8 @@ def test_a_copy_to_the_host_that_has_not_the_memory_is_refused(run_engine):
     ended = run_engine(START + dedent("""
         import mmap
         place = mmap.mmap(-1, 1 << 42, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | 0x4000)
-        address = V(ctypes.addressof(ctypes.c_char.from_buffer(place)))
-        print(acl.aclrtMemcpy(address, S(1 << 42), malloc(1 << 42), S(1 << 42), 2), message())
+        address = ctypes.addressof(ctypes.c_char.from_buffer(place))
+        print(acl.aclrtMemcpy(address, 1 << 42, malloc(1 << 42), 1 << 42, 2), message())
     """), TORCH_ACLNN_HOST_MEMORY="5T", **DRY)  # fmt: skip
     assert ended.stdout.startswith("207001 ") and "copies 4398046511104 bytes to the host, which has" in ended.stdout, ended.stderr
 
@@ -69,16 +65,15 @@ def test_a_copy_to_the_host_that_has_not_the_memory_is_refused(run_engine):
 def test_zeros_and_what_is_kept_on_the_host_take_no_memory(run_engine):
     """A state of an optimizer that is swapped out has as many bytes on the host."""
     ended = run_engine(START + dedent("""
-        size, host = 1 << 30, V()
-        memory = malloc(size)
-        assert acl.aclrtMallocHost(ctypes.byref(host), S(size)) == 0, message()
-        acl.aclrtMemcpy(host, S(size), memory, S(size), 2)
+        size = 1 << 30
+        memory, host = malloc(size), acl.create("aclrtMallocHost", size)
+        acl.aclrtMemcpy(host, size, memory, size, 2)
         for part in range(0, size, 1 << 24):
-            assert acl.aclrtMemset(V(memory.value + part), S(1 << 24), 0, S(1 << 24)) == 0
-        assert content(V(memory.value + size - 9), 9) == bytes(9) == ctypes.string_at(host.value + size - 9, 9)
-        assert acl.aclrtMemset(V(memory.value + 5), S(9), 1, S(9)) == 0
-        assert acl.aclrtMemset(V(memory.value + 6), S(1 << 20), 0, S(1 << 20)) == 0
-        assert content(V(memory.value + 4), 4) == bytes([0, 1, 0, 0])
+            assert acl.aclrtMemset(memory + part, 1 << 24, 0, 1 << 24) == 0
+        assert content(memory + size - 9, 9) == bytes(9) == ctypes.string_at(host + size - 9, 9)
+        assert acl.aclrtMemset(memory + 5, 9, 1, 9) == 0
+        assert acl.aclrtMemset(memory + 6, 1 << 20, 0, 1 << 20) == 0
+        assert content(memory + 4, 4) == bytes([0, 1, 0, 0])
         resident = next(line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM"))
         print("done", int(resident) < 1 << 19)
     """), **DRY)  # fmt: skip
@@ -88,7 +83,7 @@ def test_zeros_and_what_is_kept_on_the_host_take_no_memory(run_engine):
 def test_memory_is_not_shared_with_other_processes(run_engine):
     ended = run_engine(START + dedent("""
         key = ctypes.create_string_buffer(65)
-        print(acl.aclrtIpcMemGetExportKey(malloc(4096), S(4096), key, S(65), ctypes.c_uint64(0)), message())
+        print(acl.aclrtIpcMemGetExportKey(malloc(4096), 4096, key, 65, 0), message())
     """), **DRY)  # fmt: skip
     assert ended.stdout.startswith("207000 ") and "shares no memory between processes" in ended.stdout
 

@@ -1,16 +1,12 @@
 """A variable that cannot be understood is an error that names it: each one that docs/environment.md has in its table."""
 
 import json
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from torch_aclnn.command.info.variables import OF_COMMANDS, VARIABLES
 from torch_aclnn.loading.modes import WORDS
-from torch_aclnn.loading.paths import libdir
 
 from support.subprocesses import run_python
 
@@ -64,9 +60,9 @@ OF_PYTHON = [(name, value) for name in ("TORCH_ACLNN_ENGINE", "TORCH_ACLNN_IMPOR
 
 # Each value in a process that is forked from one that has not called the engine yet.
 ASK_EACH = """
-import json, os, sys
-for name, value in json.loads(sys.stdin.read()):
-    sys.stdout.flush()
+import json, os
+libc = ctypes.CDLL(None)
+for name, value in asked:
     if os.fork() == 0:
         libc.setenv(name.encode(), value.encode(), 1)
         print(json.dumps([name, value, acl.aclInit(None), message(), acl.aclrtSetDevice(0)]), flush=True)
@@ -76,17 +72,10 @@ for name, value in json.loads(sys.stdin.read()):
 
 
 @pytest.fixture(scope="module")
-def answers():
+def answers(run_engine):
     """What aclInit and aclrtSetDevice answer to each value."""
-    library = str(libdir() / "libascendcl.so")
-    start = (
-        f"import ctypes\nacl, libc = ctypes.CDLL({library!r}), ctypes.CDLL(None)\n"
-        "acl.aclGetRecentErrMsg.restype = ctypes.c_char_p\nmessage = lambda: acl.aclGetRecentErrMsg().decode()\n"
-    )
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("TORCH_ACLNN_")}
-    command = [sys.executable, "-S", "-c", start + ASK_EACH]
-    asked = json.dumps([*OF_THE_ENGINE, *((MODE, value) for value in UNDERSTOOD)])
-    ended = subprocess.run(command, input=asked, env=kept, capture_output=True, text=True, timeout=120, check=True)
+    asked = [*OF_THE_ENGINE, *((MODE, value) for value in UNDERSTOOD)]
+    ended = run_engine(f"asked = {asked!r}\n{ASK_EACH}", **dict.fromkeys(VARIABLES, ""))
     return {(name, value): rest for name, value, *rest in map(json.loads, ended.stdout.splitlines())}
 
 

@@ -11,23 +11,14 @@ from support.marks import needs_stack_of_python
 ISOLATED = {"TORCH_ACLNN_HOST_MODE": "isolate"}
 START = """
 import os
-acl.aclrtFree.argtypes = [ctypes.c_void_p]
-acl.aclrtMemcpy.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
-acl.aclrtMemset.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int32, ctypes.c_size_t]
-def ok(code):
-    assert code == 0, message()
-def allocate(size):
-    address = ctypes.c_void_p()
-    ok(acl.aclrtMalloc(ctypes.byref(address), size, 0))
-    return address.value
-ok(acl.aclInit(None)); ok(acl.aclrtSetDevice(0))
-memory = allocate(100)
+acl.ok("aclInit", None); acl.ok("aclrtSetDevice", 0)
+memory = acl.create("aclrtMalloc", 100, 0)
 """
 PROGRAM = {
     "read": "ctypes.string_at(memory + 16, 4)",
     "write": "ctypes.memset(memory + 16, 0, 4)",
     "read behind the end": "ctypes.string_at(memory + 4096, 1)",
-    "read freed memory": "ok(acl.aclrtFree(memory)); ctypes.string_at(memory + 16, 4)",
+    "read freed memory": "acl.aclrtFree(memory); ctypes.string_at(memory + 16, 4)",
 }
 PLACES = {
     "read": "is at offset 16 of an allocation of 100 bytes on device 0, ",
@@ -59,8 +50,8 @@ def test_touching_device_memory_ends_the_process_with_a_report(run, name):
 @needs_stack_of_python
 def test_report_has_the_lines_of_python_that_allocated_freed_and_touched(run):
     report = run("""
-        def make(): return allocate(4096)
-        def free(): ok(acl.aclrtFree(made))
+        def make(): return acl.create("aclrtMalloc", 4096, 0)
+        def free(): acl.ok("aclrtFree", made)
         def touch(): ctypes.string_at(made, 1)
         made = make()
         free()
@@ -105,13 +96,12 @@ def test_without_isolation_there_is_no_handler(run_engine):
 def test_the_engine_reaches_what_the_program_cannot(run):
     ended = run("""
         host, other, page_locked = (ctypes.create_string_buffer(100) for _ in range(3))
-        other_memory, locked = allocate(100), ctypes.c_void_p()
-        ok(acl.aclrtMallocHost(ctypes.byref(locked), ctypes.c_size_t(100)))
+        other_memory, locked = acl.create("aclrtMalloc", 100, 0), acl.create("aclrtMallocHost", 100)
         ctypes.memset(locked, 3, 100)
-        ok(acl.aclrtMemset(memory, 100, 7, 100))
-        ok(acl.aclrtMemcpy(memory, 50, locked, 50, 1))
-        ok(acl.aclrtMemcpy(other_memory, 100, memory, 100, 3))
-        ok(acl.aclrtMemcpy(host, 100, other_memory, 100, 2))
+        acl.ok("aclrtMemset", memory, 100, 7, 100)
+        acl.ok("aclrtMemcpy", memory, 50, locked, 50, 1)
+        acl.ok("aclrtMemcpy", other_memory, 100, memory, 100, 3)
+        acl.ok("aclrtMemcpy", host, 100, other_memory, 100, 2)
         assert host.raw == bytes([3]) * 50 + bytes([7]) * 50
         print("done")
     """)
@@ -120,16 +110,14 @@ def test_the_engine_reaches_what_the_program_cannot(run):
 
 def test_mapped_memory_is_isolated_too(run):
     ended = run("""
-        size, address, handle = 2 << 20, ctypes.c_void_p(), ctypes.c_void_p()
-        properties, target = (ctypes.c_char * 64)(), ctypes.create_string_buffer(4)
-        long = ctypes.c_size_t
-        ok(acl.aclrtReserveMemAddress(ctypes.byref(address), long(2 * size), long(0), None, ctypes.c_uint64(1)))
-        ok(acl.aclrtMallocPhysical(ctypes.byref(handle), long(size), properties, ctypes.c_uint64(0)))
-        ok(acl.aclrtMapMem(address, long(size), long(0), handle, ctypes.c_uint64(0)))
-        ok(acl.aclrtMemset(address, size, 65, size))
-        ok(acl.aclrtMemcpy(target, 4, address.value + size - 4, 4, 2))
+        from support.runtime import PhysicalProperties
+        size, target = 2 << 20, ctypes.create_string_buffer(4)
+        address = acl.create("aclrtReserveMemAddress", 2 * size, 0, None, 1)
+        acl.ok("aclrtMapMem", address, size, 0, acl.create("aclrtMallocPhysical", size, ctypes.byref(PhysicalProperties()), 0), 0)
+        acl.ok("aclrtMemset", address, size, 65, size)
+        acl.ok("aclrtMemcpy", target, 4, address + size - 4, 4, 2)
         print(target.raw, flush=True)
-        ctypes.string_at(address.value + 5, 1)
+        ctypes.string_at(address + 5, 1)
     """)
     assert ended.stdout == "b'AAAA'\n"
     assert ended.returncode == -signal.SIGSEGV
@@ -141,10 +129,10 @@ def test_freed_addresses_are_not_used_again_at_once(run):
     ended = run("""
         seen = set()
         for _ in range(3000):
-            address = allocate(1 << 20)
+            address = acl.create("aclrtMalloc", 1 << 20, 0)
             assert address not in seen
             seen.add(address)
-            ok(acl.aclrtFree(address))
+            acl.ok("aclrtFree", address)
         print("done")
     """, TORCH_ACLNN_HOST_MEMORY="4M")  # fmt: skip
     assert ended.stdout == "done\n", ended.stderr

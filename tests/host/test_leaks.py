@@ -1,23 +1,18 @@
 """TORCH_ACLNN_HOST_MODE=leaks: memory, streams and events that a program leaves at aclFinalize."""
 
 import re
-from textwrap import dedent
 
 from support.marks import needs_stack_of_python
 
 LEAKS = {"TORCH_ACLNN_HOST_MODE": "leaks"}
-PROGRAM = dedent("""
-    V, S = ctypes.c_void_p, ctypes.c_size_t
-    acl.aclInit(None); acl.aclrtSetDevice(0)
-    def leak():
-        for size in (100, 5000): acl.aclrtMalloc(ctypes.byref(V()), size, 0)
-        acl.aclrtMallocHost(ctypes.byref(V()), S(64))
-        acl.aclrtCreateStream(ctypes.byref(V())); acl.aclrtCreateEvent(ctypes.byref(V()))
-    kept = V(), V(), V(), V()
-    acl.aclrtMalloc(ctypes.byref(kept[0]), 300, 0); acl.aclrtMallocHost(ctypes.byref(kept[1]), S(300))
-    acl.aclrtCreateStream(ctypes.byref(kept[2])); acl.aclrtCreateEvent(ctypes.byref(kept[3]))
-    acl.aclrtFree(kept[0]); acl.aclrtFreeHost(kept[1]); acl.aclrtDestroyStream(kept[2]); acl.aclrtDestroyEvent(kept[3])
-""")
+PROGRAM = """
+acl.aclInit(None); acl.aclrtSetDevice(0)
+def leak():
+    for size in (100, 5000): acl.create("aclrtMalloc", size, 0)
+    acl.create("aclrtMallocHost", 64); acl.create("aclrtCreateStream"); acl.create("aclrtCreateEvent")
+acl.aclrtFree(acl.create("aclrtMalloc", 300, 0)); acl.aclrtFreeHost(acl.create("aclrtMallocHost", 300))
+acl.aclrtDestroyStream(acl.create("aclrtCreateStream")); acl.aclrtDestroyEvent(acl.create("aclrtCreateEvent"))
+"""
 
 
 def test_what_is_left_is_listed_with_where_it_was_made(run_engine):

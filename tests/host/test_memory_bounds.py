@@ -116,11 +116,10 @@ def test_device_memory_cannot_be_registered(ascendcl, device_memory):
 
 def test_work_on_a_device_that_was_reset_is_refused(run_engine):
     ended = run_engine(
-        "V, S = ctypes.c_void_p, ctypes.c_size_t\n"
-        "acl.aclrtSetDevice(0); address, stream, host = V(), V(), ctypes.create_string_buffer(64)\n"
-        "acl.aclrtMalloc(ctypes.byref(address), 64, 0); acl.aclrtCreateStream(ctypes.byref(stream)); acl.aclrtResetDevice(0)\n"
-        "print(acl.aclrtMemcpyAsync(address, S(64), host, S(64), 1, stream), message())\n"
-        "print(acl.aclrtMemsetAsync(address, S(64), 0, S(64), stream), message())\n"
+        "acl.aclrtSetDevice(0); host = ctypes.create_string_buffer(64)\n"
+        "address, stream = acl.create('aclrtMalloc', 64, 0), acl.create('aclrtCreateStream'); acl.aclrtResetDevice(0)\n"
+        "print(acl.aclrtMemcpyAsync(address, 64, host, 64, 1, stream), message())\n"
+        "print(acl.aclrtMemsetAsync(address, 64, 0, 64, stream), message())\n"
     )
     lines = ended.stdout.splitlines()
     assert len(lines) == 2, ended.stderr

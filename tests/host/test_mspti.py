@@ -65,8 +65,8 @@ def profiler(library):
 
 def fill(ascendcl, memory, stream, times):
     for _ in range(times):
-        ascendcl.ok("aclrtMemsetAsync", c_void_p(memory), c_size_t(64), 0, c_size_t(64), c_void_p(stream))
-    ascendcl.ok("aclrtSynchronizeStream", c_void_p(stream))
+        ascendcl.ok("aclrtMemsetAsync", memory, 64, 0, 64, stream)
+    ascendcl.ok("aclrtSynchronizeStream", stream)
 
 
 def test_each_task_is_a_kernel(ascendcl, device_memory, stream, profiler):
@@ -76,7 +76,7 @@ def test_each_task_is_a_kernel(ascendcl, device_memory, stream, profiler):
     after = time.time_ns()
     found = profiler.flush()
     number = ctypes.c_int32()
-    ascendcl.ok("aclrtStreamGetId", c_void_p(stream), byref(number))
+    ascendcl.ok("aclrtStreamGetId", stream, byref(number))
     assert [kernel[:4] for kernel in found] == [(KERNEL, b"aclrtMemsetAsync", 0, number.value)] * 7
     times = [time for kernel in found for time in kernel[4:6]]
     assert times == sorted(times) and before - 10**6 <= times[0] and times[-1] <= after + 10**6

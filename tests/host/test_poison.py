@@ -15,17 +15,13 @@ UNCACHED = {"PYTORCH_NO_NPU_MEMORY_CACHING": "1"}
 @pytest.mark.parametrize("size", [1, 4096, 5 << 20])
 def test_fresh_memory_is_written_over(run_engine, size, modes):
     ended = run_engine(dedent(f"""
-        V, S = ctypes.c_void_p, ctypes.c_size_t
         acl.aclrtSetDevice(0)
-        device, locked, content = V(), V(), ctypes.create_string_buffer({size})
         for _ in range(2):
-            assert acl.aclrtMalloc(ctypes.byref(device), {size}, 0) == 0
-            assert acl.aclrtMallocHost(ctypes.byref(locked), S({size})) == 0
+            device, locked = acl.create("aclrtMalloc", {size}, 0), acl.create("aclrtMallocHost", {size})
             for source in (device, locked):
-                assert acl.aclrtMemcpy(content, S({size}), source, S({size}), 4) == 0, message()
-                assert content.raw == bytes([255]) * {size}
-                assert acl.aclrtMemset(source, S({size}), 0, S({size})) == 0
-            assert acl.aclrtFree(device) == 0 and acl.aclrtFreeHost(locked) == 0
+                assert acl.read(source, {size}) == bytes([255]) * {size}
+                acl.ok("aclrtMemset", source, {size}, 0, {size})
+            acl.ok("aclrtFree", device); acl.ok("aclrtFreeHost", locked)
         print("done")
     """), TORCH_ACLNN_HOST_MODE=modes)  # fmt: skip
     assert ended.stdout == "done\n", ended.stderr

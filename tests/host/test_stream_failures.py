@@ -1,8 +1,6 @@
 """Tasks that fail: who is told of it, when, and what is skipped."""
 
 import ctypes
-import subprocess
-import sys
 import threading
 
 import pytest
@@ -137,15 +135,11 @@ def test_stream_that_waits_for_failed_work_does_not_go_on(ascendcl, tasks, strea
 
 
 @pytest.mark.parametrize("end", ["acl.aclrtDestroyStream(stream)", "pass"])
-def test_failure_that_nobody_asked_for_is_printed(library, tasks, end):
-    code = (
-        "import ctypes\n"
-        f"acl, tasks = ctypes.CDLL({library._name!r}, mode=ctypes.RTLD_GLOBAL), ctypes.CDLL({tasks._name!r})\n"
-        "stream = ctypes.c_void_p()\n"
-        "acl.aclrtSetDevice(0); acl.aclrtCreateStream(ctypes.byref(stream)); tasks.enqueue_failing_task(stream)\n"
-        f"{end}\n"
+def test_failure_that_nobody_asked_for_is_printed(run_engine, tasks, end):
+    ended = run_engine(
+        "acl.aclrtSetDevice(0); stream = acl.create('aclrtCreateStream')\n"
+        f"ctypes.CDLL({tasks._name!r}).enqueue_failing_task(ctypes.c_void_p(stream))\n{end}"
     )
-    ended = subprocess.run([sys.executable, "-S", "-c", code], capture_output=True, text=True, timeout=60)
     (line,) = ended.stderr.splitlines()
     assert line.endswith(f"500000, {FAILED}")
     assert ended.returncode == 0

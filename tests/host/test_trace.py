@@ -30,13 +30,10 @@ def test_a_line_for_each_call(run_engine, tmp_path):
 WORK = (
     START
     + """
-memory, stream, event = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_void_p()
-acl.aclrtMalloc(ctypes.byref(memory), 512, 0)
-acl.aclrtCreateStream(ctypes.byref(stream)); acl.aclrtCreateEvent(ctypes.byref(event))
-size = ctypes.c_size_t(512)
-acl.aclrtMemsetAsync(memory, size, 1, size, stream)
+memory, stream, event = acl.create("aclrtMalloc", 512, 0), acl.create("aclrtCreateStream"), acl.create("aclrtCreateEvent")
+acl.aclrtMemsetAsync(memory, 512, 1, 512, stream)
 acl.aclrtRecordEvent(event, stream); acl.aclrtSynchronizeStream(stream)
-print(memory.value, stream.value, event.value)
+print(memory, stream, event)
 """
 )
 

@@ -44,7 +44,9 @@ def test_an_error_that_is_not_explained_keeps_its_message(ascendcl):
 
 
 def test_refusal_of_a_pointer_is_null(ascendcl):
-    assert ascendcl.aclprofCreateConfig() is None
+    create = ascendcl.aclprofCreateConfig
+    create.restype = ctypes.c_void_p
+    assert create() is None
     assert ascendcl.message().startswith("aclprofCreateConfig: ")
 
 

@@ -1,41 +1,16 @@
 """A client of the C interface: the runtime and the operators. It needs neither torch nor pytest: a small process can use it too."""
 
-import ctypes
 import re
 from collections.abc import Mapping, Sequence
-from ctypes import POINTER, c_bool, c_char_p, c_float, c_int, c_int64, c_size_t, c_uint64, c_void_p
+from ctypes import c_int64, c_uint64, c_void_p
 from pathlib import Path
 from typing import Any
 
 from support.call import Call
+from support.library import Library
 from support.operators import ENTRY_POINTS
 from support.runtime import Runtime
 from support.tensors import Tensor
-
-PROTOTYPES: dict[str, list[Any]] = {
-    "aclCreateTensor": [
-        POINTER(c_int64), c_uint64, c_int, POINTER(c_int64), c_int64, c_int, POINTER(c_int64), c_uint64, c_void_p,
-    ],
-    "aclCreateScalar": [c_void_p, c_int],
-    "aclCreateIntArray": [POINTER(c_int64), c_uint64],
-    "aclCreateFloatArray": [POINTER(c_float), c_uint64],
-    "aclCreateBoolArray": [POINTER(c_bool), c_uint64],
-    "aclCreateTensorList": [POINTER(c_void_p), c_uint64],
-    "aclCreateScalarList": [POINTER(c_void_p), c_uint64],
-    **{f"aclDestroy{kind}": [c_void_p] for kind in (
-        "Tensor", "Scalar", "IntArray", "FloatArray", "BoolArray", "TensorList", "ScalarList", "AclOpExecutor")},
-    **{f"aclGet{what}": [c_void_p, POINTER(POINTER(c_int64)), POINTER(c_uint64)] for what in (
-        "ViewShape", "StorageShape", "ViewStrides")},
-    **{f"aclGet{kind}Size": [c_void_p, POINTER(c_uint64)] for kind in (
-        "IntArray", "FloatArray", "BoolArray", "TensorList", "ScalarList")},
-    "aclGetViewOffset": [c_void_p, POINTER(c_int64)],
-    "aclGetFormat": [c_void_p, POINTER(c_int)],
-    "aclGetDataType": [c_void_p, POINTER(c_int)],
-    "aclSetAclOpExecutorRepeatable": [c_void_p],
-    **{f"aclSet{which}TensorAddr": [c_void_p, c_size_t, c_void_p, c_void_p] for which in ("", "Input", "Output")},
-    "aclnnInit": [c_char_p],
-    "aclnnFinalize": [],
-}  # fmt: skip
 
 
 def int64s(values: Sequence[int] | None) -> Any:
@@ -47,11 +22,7 @@ class Client:
 
     def __init__(self, libdir: Path) -> None:
         self.acl = Runtime(str(libdir / "libascendcl.so"))
-        self.opapi = ctypes.CDLL(str(libdir / "libopapi.so"))
-        for name, argtypes in PROTOTYPES.items():
-            getattr(self.opapi, name).argtypes = argtypes
-            if name.startswith("aclCreate"):
-                getattr(self.opapi, name).restype = c_void_p
+        self.opapi = Library(str(libdir / "libopapi.so"))
         for name, entry_point in ENTRY_POINTS.items():
             getattr(self.opapi, name + "GetWorkspaceSize").argtypes = entry_point.argtypes()
             getattr(self.opapi, name).argtypes = [c_void_p, c_uint64, c_void_p, c_void_p]

@@ -2,7 +2,7 @@
 
 import ctypes
 from collections.abc import Mapping, Sequence
-from ctypes import POINTER, c_char_p, c_float, c_int, c_int64, c_size_t, c_uint8, c_void_p
+from ctypes import c_float, c_int64, c_void_p
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,32 +18,6 @@ DATA_TYPES = {
     torch.bool: DType.BOOL, torch.complex64: DType.COMPLEX64, torch.complex128: DType.COMPLEX128,
 }  # fmt: skip
 GUARD = b"\xa5" * 64
-
-PROTOTYPES: dict[str, list[Any]] = {
-    "aclCreateTensorDesc": [c_int, c_int, POINTER(c_int64), c_int],
-    "aclDestroyTensorDesc": [c_void_p],
-    "aclSetTensorFormat": [c_void_p, c_int],
-    "aclSetTensorShape": [c_void_p, c_int, POINTER(c_int64)],
-    "aclSetTensorPlaceMent": [c_void_p, c_int],
-    "aclGetTensorDescNumDims": [c_void_p],
-    "aclGetTensorDescDimV2": [c_void_p, c_size_t, POINTER(c_int64)],
-    "aclCreateDataBuffer": [c_void_p, c_size_t],
-    "aclDestroyDataBuffer": [c_void_p],
-    "aclopSetAttrBool": [c_void_p, c_char_p, c_uint8],
-    "aclopSetAttrFloat": [c_void_p, c_char_p, c_float],
-    "aclopSetAttrString": [c_void_p, c_char_p, c_char_p],
-    "aclopSetAttrDataType": [c_void_p, c_char_p, c_int],
-    "aclopSetAttrListInt": [c_void_p, c_char_p, c_int, POINTER(c_int64)],
-    "aclopSetAttrListFloat": [c_void_p, c_char_p, c_int, POINTER(c_float)],
-}
-RESULTS = {"aclCreateTensorDesc": c_void_p, "aclCreateDataBuffer": c_void_p, "aclGetTensorDescNumDims": c_size_t}
-
-
-def prepare(acl: Runtime) -> None:
-    """Tell ctypes what the functions here take and return."""
-    for name, argtypes in PROTOTYPES.items():
-        function = getattr(acl, name)
-        function.argtypes, function.restype = argtypes, RESULTS.get(name, c_int)
 
 
 def int64s(values: Sequence[int]) -> Any:

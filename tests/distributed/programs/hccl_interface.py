@@ -1,40 +1,22 @@
 """libhccl.so as a C program calls it: the ranks are the devices of this one process, each driven by a thread."""
 
 import ctypes
+import sys
 import threading
 from collections.abc import Iterator
-from ctypes import POINTER, byref, c_char_p, c_float, c_int, c_int32, c_size_t, c_uint32, c_uint64, c_void_p
+from ctypes import byref, c_float, c_int32, c_uint64, c_void_p
+from pathlib import Path
 
 import torch  # noqa: F401, loads the engine
 from torch_aclnn.loading.paths import libdir
 
+sys.path.append(str(Path(__file__).parents[2]))
+from support.library import Library
+
 RANKS = 3
 FP32, INT8, SUM = 4, 0, 0
 ANY_DIRECTION = 4  # ACL_MEMCPY_DEFAULT
-acl = ctypes.CDLL(str(libdir() / "libascendcl.so"))
-hccl = ctypes.CDLL(str(libdir() / "libhccl.so"))
-acl.aclGetRecentErrMsg.restype = c_char_p
-for name, types in {
-    "HcclAllReduce": [c_void_p, c_void_p, c_uint64, c_int, c_int, c_void_p, c_void_p],
-    "HcclAllGatherV": [c_void_p, c_uint64, c_void_p, c_void_p, c_void_p, c_int, c_void_p, c_void_p],
-    "HcclReduceScatterV": [c_void_p, c_void_p, c_void_p, c_void_p, c_uint64, c_int, c_int, c_void_p, c_void_p],
-    "HcclAlltoAllV": [c_void_p, c_void_p, c_void_p, c_int, c_void_p, c_void_p, c_void_p, c_int, c_void_p, c_void_p],
-    "HcclBroadcast": [c_void_p, c_uint64, c_int, c_uint32, c_void_p, c_void_p],
-    "HcclSend": [c_void_p, c_uint64, c_int, c_uint32, c_void_p, c_void_p],
-    "HcclRecv": [c_void_p, c_uint64, c_int, c_uint32, c_void_p, c_void_p],
-    "HcclAllGather": [c_void_p, c_void_p, c_uint64, c_int, c_void_p, c_void_p],
-    "HcclReduceScatter": [c_void_p, c_void_p, c_uint64, c_int, c_int, c_void_p, c_void_p],
-    "HcclBarrier": [c_void_p, c_void_p],
-    "HcclCommInitAll": [c_uint32, POINTER(c_int32), POINTER(c_void_p)],
-    "HcclCommInitRootInfo": [c_uint32, c_void_p, c_uint32, POINTER(c_void_p)],
-    "HcclCreateSubCommConfig": [POINTER(c_void_p), c_uint32, POINTER(c_uint32), c_uint64, c_uint32, c_void_p, POINTER(c_void_p)],
-    "HcclCommDestroy": [c_void_p],
-    "HcclGetCommName": [c_void_p, c_char_p],
-    "HcclGetRankId": [c_void_p, POINTER(c_uint32)],
-    "HcclGetRankSize": [c_void_p, POINTER(c_uint32)],
-    "HcclGetCommAsyncError": [c_void_p, POINTER(c_int)],
-}.items():  # fmt: skip
-    getattr(hccl, name).argtypes = types
+acl, hccl = (Library(str(libdir() / f"lib{name}.so")) for name in ("ascendcl", "hccl"))
 
 
 def ok(code: int) -> None:
@@ -67,8 +49,8 @@ class Floats:
         self._copy(values, self.at(0))
         return iter(values)
 
-    def _size(self) -> c_size_t:
-        return c_size_t(ctypes.sizeof(self._array_type))
+    def _size(self) -> int:
+        return ctypes.sizeof(self._array_type)
 
     def _copy(self, target: object, source: object) -> None:
         ok(acl.aclrtMemcpy(target, self._size(), source, self._size(), ANY_DIRECTION))

@@ -1,8 +1,6 @@
 import os
 import subprocess
-import sys
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 from torch_aclnn.loading.modes import VARIABLE, is_on
@@ -25,7 +23,7 @@ def aclnn(ascendcl, loaded_client: Client) -> Client:
     return loaded_client
 
 
-PRELUDE = """
+PRELUDE = f"""
 import ctypes
 from ctypes import byref, c_int, c_void_p
 from pathlib import Path
@@ -33,23 +31,16 @@ from support.client import *
 from support.operators import *
 from support.tensors import *
 from support.call import Operand
-client = Client(Path({libdir!r}))
+client = Client(Path({str(libdir())!r}))
 assert client.acl.aclInit(None) == 0, client.message()
 assert client.acl.aclrtSetDevice(0) == 0, client.message()
 """
 
 
 @pytest.fixture(scope="session")
-def run_client() -> Callable[..., subprocess.CompletedProcess[str]]:
+def run_client(run_engine: Callable[..., subprocess.CompletedProcess[str]]) -> Callable[..., subprocess.CompletedProcess[str]]:
     """Return a function that runs Python code in a process of its own, with `client` on an engine of these settings.
 
     `before` runs before the engine is loaded.
     """
-
-    def run(code: str, before: str = "", **settings: str) -> subprocess.CompletedProcess[str]:
-        kept = {name: value for name, value in os.environ.items() if not name.startswith("TORCH_ACLNN_HOST_")}
-        command = [sys.executable, "-S", "-c", before + PRELUDE.format(libdir=str(libdir())) + code]
-        tests = Path(__file__).parents[2]
-        return subprocess.run(command, cwd=tests, env=kept | settings, capture_output=True, text=True, timeout=60)
-
-    return run
+    return lambda code, before="", **settings: run_engine(code, before + PRELUDE, **settings)

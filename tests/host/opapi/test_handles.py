@@ -156,9 +156,8 @@ MISTAKES = {
 def test_array_beyond_all_memory_gives_a_null_handle_and_a_message(aclnn):
     for kind in OTHERS:
         function = getattr(aclnn.opapi, f"aclCreate{kind}")
-        source = ctypes.cast(TOO_MANY, function.argtypes[0])
         for size in (2**48, 2**62, 2**64 - 1):
-            assert function(source, size) is None
+            assert function(TOO_MANY, size) is None
             assert aclnn.message() == f"aclCreate{kind}: size: expected at most 1048576, got {size}"
 
 
