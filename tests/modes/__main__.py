@@ -13,7 +13,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections import Counter
+from collections import Counter, defaultdict
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -49,12 +49,15 @@ def read(report: Path) -> tuple[Counter[str], Counter[str]]:
 def recorded() -> dict[tuple[str, str], int]:
     with SKIPPED.open() as file:
         rows = csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
-        return {(row["configuration"], row["reason"]): int(row["tests"]) for row in rows}
+        return {(configuration, row["reason"]): int(row["tests"]) for row in rows for configuration in row["configurations"].split()}
 
 
 def record(numbers: dict[tuple[str, str], int]) -> None:
-    rows = "".join(f"{configuration}\t{tests}\t{reason}\n" for (configuration, reason), tests in sorted(numbers.items()))
-    SKIPPED.write_text("configuration\ttests\treason\n" + rows)
+    alike = defaultdict(list)
+    for (configuration, reason), tests in sorted(numbers.items()):
+        alike[reason, tests].append(configuration)
+    rows = [f"{reason}\t{tests}\t{' '.join(configurations)}\n" for (reason, tests), configurations in sorted(alike.items())]
+    SKIPPED.write_text("".join(["reason\ttests\tconfigurations\n", *rows]))
 
 
 def main() -> int:

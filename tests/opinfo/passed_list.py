@@ -1,7 +1,8 @@
-"""The committed list of what passes: passed.tsv, in each row all cases of a function or module with so many samples that pass, of so many.
+"""The committed list of what passes: passed.tsv, with a row for all cases of a function or module.
 
-The columns are the engine (TORCH_ACLNN_HOST_MODE=float64 is `float64`), the minor version of torch, whose function it is, the entry of
-PyTorch's tables, the samples, the data types and the checks. One version of torch is complete; another has rows where it has other samples.
+The columns are the engine (TORCH_ACLNN_HOST_MODE=float64 is `float64`), the minor versions of torch and the entry of PyTorch's tables. Each
+further cell has whose function it is, how many samples pass, of how many, the data types and the checks. One version of torch is complete;
+another has rows where it has other samples.
 """
 
 import itertools
@@ -58,23 +59,27 @@ class PassedList:
 def _read(path: Path) -> Lists:
     lists: Lists = defaultdict(dict)
     for line in path.read_text().splitlines():
-        *columns, samples = (line.split("\t")[i].split() for i in (0, 1, 2, 3, 5, 6, 4))
-        passed, total = map(int, samples[0].split("/"))
-        for engine, minor, *case in itertools.product(*columns):
-            lists[engine, minor]["-".join(case)] = (passed, total)
+        engine, minors, entry, *cells = line.split("\t")
+        for by, samples, dtypes, checks in map(str.split, cells):
+            passed, total = map(int, samples.split("/"))
+            for minor, *case in itertools.product(minors.split(), by.split(","), [entry], dtypes.split(","), checks.split(",")):
+                lists[engine, minor]["-".join(case)] = (passed, total)
     return lists
 
 
 def _rows(lists: Lists) -> list[list[str]]:
-    """Return rows of as many cases each as have all columns but one alike: first the checks, then the data types, and so on."""
-    rows: set[tuple[tuple[str, ...], ...]] = set()
+    """Return the rows, whose cells have as many cases as have all but one part alike: the checks, then the data types, and so on."""
+    parts: set[tuple[tuple[str, ...], ...]] = set()
     for list_of, counts in lists.items():
         for case, (passed, total) in counts.items():
             by, entry, dtype, check = case.split("-")
-            rows.add(tuple((cell,) for cell in (*list_of, by, entry, f"{passed}/{total}", dtype, check)))
-    for column in (6, 5, 2, 1):
+            parts.add(tuple((part,) for part in (*list_of, entry, by, f"{passed}/{total}", dtype, check)))
+    for place in (6, 5, 3, 1):
         joined = defaultdict(list)
-        for row in rows:
-            joined[(*row[:column], *row[column + 1 :])] += row[column]
-        rows = {(*rest[:column], tuple(sorted(cells)), *rest[column:]) for rest, cells in joined.items()}
-    return sorted([" ".join(cells) for cells in row] for row in rows)
+        for part in parts:
+            joined[(*part[:place], *part[place + 1 :])] += part[place]
+        parts = {(*rest[:place], tuple(sorted(cells)), *rest[place:]) for rest, cells in joined.items()}
+    rows = defaultdict(list)
+    for (engine,), minors, (entry,), *cell in parts:
+        rows[engine, " ".join(minors), entry].append(" ".join(map(",".join, cell)))
+    return sorted([*columns, *sorted(cells)] for columns, cells in rows.items())

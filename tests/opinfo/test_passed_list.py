@@ -6,7 +6,7 @@ from opinfo.passed_list import PassedList
 
 pytestmark = pytest.mark.opinfo
 
-ROW = "default\t2.13\tours torch\tf\t5/7\tfloat16 float32\tbackward forward\n"
+ROW = "default\t2.13\tf\tours,torch 5/7 float16,float32 backward,forward\n"
 CASE = "ours-f-float32-forward"
 
 
