@@ -3,6 +3,7 @@
 import json
 import sys
 import textwrap
+from pathlib import Path
 
 import pytest
 from torch_aclnn.loading.paths import libdir
@@ -76,25 +77,24 @@ def test_listens_on_the_loopback_address(results: dict) -> None:
 
 ROOT_INFORMATION = f"""
 import ctypes, sys
-acl = ctypes.CDLL({str(libdir() / "libascendcl.so")!r})
-hccl = ctypes.CDLL({str(libdir() / "libhccl.so")!r})
-acl.aclGetRecentErrMsg.restype = ctypes.c_char_p
+sys.path.append({str(Path(__file__).parents[1])!r})
+from support.library import Library
+from support.runtime import Runtime
+acl, hccl = Runtime({str(libdir() / "libascendcl.so")!r}), Library({str(libdir() / "libhccl.so")!r})
 information = ctypes.create_string_buffer(4108)
 print(hccl.HcclGetRootInfo(information), acl.aclGetRecentErrMsg().decode())
 """
 
 
 ONLY_RANK = """
-from ctypes import byref, c_float, c_size_t, c_uint32, c_uint64, c_void_p
-size, communicator, stream = 8, c_void_p(), c_void_p()
-acl.aclInit(None), acl.aclrtSetDevice(0), acl.aclrtCreateStream(byref(stream))
+from ctypes import byref, c_float, c_uint32, c_uint64, c_void_p
+communicator = c_void_p()
+acl.aclInit(None), acl.aclrtSetDevice(0)
+stream, given, result = acl.create("aclrtCreateStream"), acl.create("aclrtMalloc", 8, 0), acl.create("aclrtMalloc", 8, 0)
 print(hccl.HcclCommInitRootInfo(2, information, 0, byref(communicator)), acl.aclGetRecentErrMsg().decode())
 assert hccl.HcclCommInitRootInfo(1, information, 0, byref(communicator)) == 0
-given, result = c_void_p(), c_void_p()
-for pointer in (given, result):
-    acl.aclrtMalloc(byref(pointer), c_size_t(size), 0)
-acl.aclrtMemcpy(given, c_size_t(size), (c_float * 2)(3, 4), c_size_t(size), 1)
-two, one, none = c_uint64(2), (c_uint64 * 1)(2), (c_uint64 * 1)(0)
+acl.aclrtMemcpy(given, 8, (c_float * 2)(3, 4), 8, 1)
+two, one, none = 2, (c_uint64 * 1)(2), (c_uint64 * 1)(0)
 fp32, add, root, end = 4, 0, 0, (communicator, stream)
 
 class Item(ctypes.Structure):
@@ -118,12 +118,10 @@ calls = {
     "HcclBatchSendRecv": lambda: hccl.HcclBatchSendRecv((Item * 2)((0, given, 2, fp32, 0), (1, result, 2, fp32, 0)), 2, *end),
 }
 for name, call in calls.items():
-    acl.aclrtMemset(result, c_size_t(size), 0, c_size_t(size))
+    acl.aclrtMemset(result, 8, 0, 8)
     assert call() == 0, (name, acl.aclGetRecentErrMsg())
     assert acl.aclrtSynchronizeStream(stream) == 0, name
-    values = (c_float * 2)()
-    acl.aclrtMemcpy(values, c_size_t(size), result, c_size_t(size), 2)
-    assert list(values) == [3, 4], name
+    assert acl.read(result, 8) == bytes((c_float * 2)(3, 4)), name
 assert hccl.HcclBroadcast(given, two, fp32, root, *end) == hccl.HcclBarrier(*end) == acl.aclrtSynchronizeStream(stream) == 0
 print(hccl.HcclCommDestroy(communicator))
 """
@@ -140,8 +138,9 @@ def test_where_torch_does_not_import_there_is_one_rank() -> None:
 def test_collectives_import_torch_where_the_program_has_not() -> None:
     communicate = """
     assert "torch" in sys.modules
-    communicator, stream = ctypes.c_void_p(), ctypes.c_void_p()
-    acl.aclInit(None), acl.aclrtSetDevice(0), acl.aclrtCreateStream(ctypes.byref(stream))
+    communicator = ctypes.c_void_p()
+    acl.aclInit(None), acl.aclrtSetDevice(0)
+    stream = acl.create("aclrtCreateStream")
     print(hccl.HcclCommInitRootInfo(1, information, 0, ctypes.byref(communicator)))
     print(hccl.HcclBarrier(communicator, stream), acl.aclrtSynchronizeStream(stream), hccl.HcclCommDestroy(communicator))
     """

@@ -5,13 +5,6 @@ from pathlib import Path
 import pytest
 
 from support.rank_calls import call_in_ranks, values_of
-from support.ranks import run_ranks
-
-
-def test_data_parallel_gradients_equal_those_of_the_joined_batch(tmp_path: Path) -> None:
-    for rank in run_ranks("training", 2, tmp_path):
-        assert rank.returncode == 0, rank.stderr[-4000:]
-        assert float(rank.stdout) < 1e-6
 
 
 @pytest.mark.slow
