@@ -29,14 +29,6 @@ def test_gradients_are_those_of_finite_differences(case, check):
 
 
 @for_each_function_in_turn
-def test_save_on_cpu(device, case):
-    inputs = case.inputs(device)
-    expected = gradient(case.ours, *inputs)
-    with graph.save_on_cpu():
-        assert torch.equal(gradient(case.ours, *inputs), expected)
-
-
-@for_each_function_in_turn
 def test_nodes_are_those_of_torchs_class(device, case):
     x, *others = case.inputs(device)
     y = case.ours(x.requires_grad_(), *others)

@@ -86,15 +86,6 @@ def test_gradcheck_in_float64_on_cpu():
         assert torch.autograd.gradcheck(batch_norm(), inputs) and torch.autograd.gradgradcheck(batch_norm(), inputs)
 
 
-def test_vmap_equals_a_loop(device):
-    x, w = torch.randn(3, 4, 2, 5, device=device), torch.rand(2, device=device) + 0.5
-    fn = lambda x: batch_norm()(x, w, None)
-    torch.testing.assert_close(torch.vmap(fn)(x).cpu(), torch.stack([fn(row) for row in x]).cpu())
-    gradient = torch.func.grad(lambda x: fn(x).sin().sum())
-    loop = torch.stack([gradient(row) for row in x])
-    torch.testing.assert_close(torch.vmap(gradient)(x).cpu(), loop.cpu(), rtol=1e-4, atol=1e-5)
-
-
 @pytest.mark.parametrize(
     ("call", "error", "words"),
     [

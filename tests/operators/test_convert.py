@@ -10,15 +10,7 @@ import torch
 from torch_aclnn._operators import OPERATORS
 
 from support.marks import host_engine_only, skipped_if_torchs
-
-
-def make_model() -> torch.nn.Sequential:
-    return torch.nn.Sequential(
-        torch.nn.ReplicationPad2d(1),
-        torch.nn.Conv2d(3, 4, 3),
-        torch.nn.Sequential(torch.nn.BatchNorm2d(4), torch.nn.AvgPool2d(2)),
-        torch.nn.AdaptiveAvgPool2d(1),
-    )
+from support.turned import make_model
 
 
 def test_gives_the_same_gradients_through_our_operators(device):

@@ -1,7 +1,6 @@
 """revert: a model's modules become torch's, and nothing else of it changes."""
 
 import copy
-import io
 import pickle
 
 import torch_aclnn
@@ -11,15 +10,7 @@ from torch_aclnn._operators import OPERATORS
 
 from support.marks import skip_with
 from support.subprocesses import output_of
-
-
-def make_model() -> torch.nn.Sequential:
-    return torch.nn.Sequential(
-        torch.nn.ReplicationPad2d(1),
-        torch.nn.Conv2d(3, 4, 3),
-        torch.nn.Sequential(torch.nn.BatchNorm2d(4), torch.nn.AvgPool2d(2)),
-        torch.nn.AdaptiveAvgPool2d(1),
-    )
+from support.turned import make_model, saved_and_loaded
 
 
 def classes(model: torch.nn.Module) -> list[type]:
@@ -84,14 +75,7 @@ def test_keeps_hooks_and_their_handles():
     assert seen == [torch.nn.AvgPool2d]
 
 
-def through_torch_save(model: torch.nn.Module) -> torch.nn.Module:
-    file = io.BytesIO()
-    torch.save(model, file)
-    file.seek(0)
-    return torch.load(file, weights_only=False)
-
-
-@pytest.mark.parametrize("duplicate", [copy.deepcopy, lambda model: pickle.loads(pickle.dumps(model)), through_torch_save])
+@pytest.mark.parametrize("duplicate", [copy.deepcopy, lambda model: pickle.loads(pickle.dumps(model)), saved_and_loaded])
 def test_copies_are_of_the_classes_that_they_were_made_of(duplicate):
     model = torch_aclnn.convert(make_model(), batch_norm=True)
     converted = duplicate(model)

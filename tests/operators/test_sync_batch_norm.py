@@ -2,7 +2,6 @@
 
 import copy
 import inspect
-import io
 import pickle
 
 import torch_aclnn
@@ -10,6 +9,8 @@ import pytest
 import torch
 from torch import nn
 from torch_aclnn.autograd import _batch_norm_steps as steps
+
+from support.turned import saved_and_loaded
 
 OURS, TORCHS = torch_aclnn.nn.SyncBatchNorm, nn.SyncBatchNorm
 HAS_BIAS = "bias" in inspect.signature(nn.BatchNorm2d).parameters  # as an argument, which older versions of torch have not
@@ -66,13 +67,6 @@ def test_state_is_interchangeable(other):
     ours.load_state_dict(theirs.state_dict())
     other(3).load_state_dict(ours.state_dict())
     assert all(torch.equal(a, b) for a, b in zip(ours.state_dict().values(), theirs.state_dict().values(), strict=True))
-
-
-def saved_and_loaded(module: nn.Module) -> nn.Module:
-    file = io.BytesIO()
-    torch.save(module, file)
-    file.seek(0)
-    return torch.load(file, weights_only=False)
 
 
 @pytest.mark.parametrize("duplicate", [copy.deepcopy, lambda m: pickle.loads(pickle.dumps(m)), saved_and_loaded])
