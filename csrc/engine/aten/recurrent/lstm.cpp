@@ -99,18 +99,21 @@ static void compute(const call::ThnnFusedLstmCell& a) {
     at::Tensor gates = upcast(a.inputGates) + upcast(a.hiddenGates);
     if (a.inputBias) gates = gates + upcast(*a.inputBias);
     if (a.hiddenBias) gates = gates + upcast(*a.hiddenBias);
-    const Step s = step(gates, upcast(a.cx));
+    const at::Tensor c_before = dense(a.cx);
+    const Step s = room_for(c_before.sizes());
+    compute(s, 0, dense(gates), c_before);
     write(a.hy, s.h);
     write(a.cy, s.c);
     write(a.storage, at::cat({s.i, s.f, s.j, s.o}, 1));
 }
 static void compute(const call::ThnnFusedLstmCellBackward& a) {
     const std::vector<at::Tensor> parts = upcast(a.storage).chunk(4, 1);
-    const Step s{parts[0], parts[2], parts[1], parts[3], {}, upcast(a.cy), at::tanh(upcast(a.cy))};
-    const StepGradient g = step_backward(s, upcast(a.cx), or_zeros(a.gradHy, a.cx), or_zeros(a.gradCy, a.cx));
-    write(a.gradGates, g.gates);
-    write(a.gradCx, g.c_before);
-    if (a.hasBias) write(a.gradBias, g.gates.sum(0));
+    const Step s{dense(parts[0]), dense(parts[2]), dense(parts[1]), dense(parts[3]), {}, {}, dense(at::tanh(upcast(a.cy)))};
+    const at::Tensor of_gates = at::empty(a.storage.sizes(), at::kFloat), no_output = at::zeros(a.cx.sizes(), at::kFloat);
+    const at::Tensor of_h = dense(or_zeros(a.gradHy, a.cx)), of_c = dense(or_zeros(a.gradCy, a.cx));
+    write(a.gradCx, compute_gradient(s, 0, dense(a.cx), of_h, no_output, of_c, of_gates));
+    write(a.gradGates, of_gates);
+    if (a.hasBias) write(a.gradBias, of_gates.sum(0));
 }
 
 #include "vocabulary/recurrent/lstm_rows.inc"
