@@ -1,10 +1,12 @@
-"""Writes what follows from the records: what the sources of csrc/engine/aten include, public headers, and functions that forward to them.
+"""Writes what follows from the records: what csrc/engine/aten includes, public headers, functions that forward to them, and costs.
 
 usage: generate.py HEADERS GENERATED
 """
 
+import json
 import sys
 from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import headers
@@ -23,6 +25,7 @@ def main(header_folder: Path, generated: Path) -> None:
     written |= _sources(generated / "vocabulary", known)
     written[generated / "vocabulary" / "parameters.h"] = sources.parameters(with_kernels)
     written[generated / "vocabulary" / "facts.inc"] = sources.facts(known)
+    written[header_folder.parent / "costs.json"] = json.dumps(dict(_costs([*with_kernels, *known])), indent=1)
     for path, text in written.items():
         _write(path, text)
     for path in obsolete:
@@ -41,6 +44,14 @@ def _sources(folder: Path, known: list[records.Record]) -> dict[Path, str]:
         written[folder / family / f"{source}_calls.h"] = sources.structs(family, source, members, versions)
         written[folder / family / f"{source}_rows.inc"] = sources.rows(family, source, members, versions, str(file), lines)
     return written
+
+
+def _costs(known: Iterable[records.Record]) -> Iterator[tuple[str, tuple[str, list[str]]]]:
+    """Yield what is stated of the launches of an entry point, and which tensors are both read and written."""
+    for record in known:
+        changed = [parameter.name for parameter in record.parameters if "InOut" in parameter.kind.name and "fills" not in record.facts]
+        if record.cost or changed:
+            yield record.name, (record.cost, changed)
 
 
 def _write(path: Path, text: str) -> None:

@@ -15,7 +15,7 @@ import yaml
 
 FOLDER = Path(__file__).parent
 # Keys of a file that are no section.
-_SHARED = {"kinds", "calls", "tensors", "callers", "facts"}
+_SHARED = {"kinds", "calls", "tensors", "callers", "facts", "costs"}
 # What `facts` may state; `drawing` follows from a seed, and `packing` from a packed result.
 _FACTS = {"fills", "disjunction", "conjunction", "zeroing", "choosing", "system_workspace", "unpublished"}
 _WORDS = "contiguous if strict|contiguous|not empty"
@@ -144,6 +144,7 @@ class Record:
         only_on: the product that alone has it; empty for all.
         callers: the clients that are known to call it; empty for none.
         facts: what a dry run and the page of coverage have to know, such as ``fills``.
+        cost: what a launch has to do, as ``product(self, mat2, out)``: a formula of torch_aclnn/timing, and tensors; empty for all bytes.
 
     """
 
@@ -164,6 +165,7 @@ class Record:
     only_on: str = ""
     callers: tuple[str, ...] = ("torch_npu",)
     facts: frozenset[str] = frozenset()
+    cost: str = ""
 
     @property
     def struct(self) -> str:
@@ -215,10 +217,11 @@ def read(family: str) -> tuple[Record, ...]:
                     found[name] = _record(name, family, source, row, aliases, types, found)
                 except (RecordError, KeyError) as error:
                     raise RecordError(f"{family}.yaml: {name}: {error}") from error
-    callers, facts = _by_name(content, "callers"), _by_name(content, "facts")
-    if unknown := (callers.keys() | facts.keys()) - found.keys() or set().union(*facts.values()) - _FACTS:
+    callers, facts, costs = (_by_name(content, key) for key in ("callers", "facts", "costs"))
+    if unknown := (callers.keys() | facts.keys() | costs.keys()) - found.keys() or set().union(*facts.values()) - _FACTS:
         raise RecordError(f"{family}.yaml: expected records and facts that there are, got {', '.join(sorted(unknown))}")
-    return tuple(_with_facts(record, callers.get(record.name), facts.get(record.name, set())) for record in found.values())
+    known = (replace(record, cost=_cost(record, costs.get(record.name, set()))) for record in found.values())
+    return tuple(_with_facts(record, callers.get(record.name), facts.get(record.name, set())) for record in known)
 
 
 def read_own() -> list[Record]:
@@ -241,6 +244,13 @@ def _by_name(content: dict[str, Any], key: str) -> dict[str, set[str]]:
             for one in content.get(name, [name]):
                 found.setdefault(one, set()).add(word)
     return found
+
+
+def _cost(record: Record, stated: set[str]) -> str:
+    tensors = {parameter.name for parameter in record.parameters if parameter.is_tensor}
+    if len(stated) > 1 or not set(re.findall(r"\w+(?=[,)])", " ".join(stated))) <= tensors:
+        raise RecordError(f"{record.name}: expected one cost, of tensors that it has, got {', '.join(sorted(stated))}")
+    return next(iter(stated), "")
 
 
 def _with_facts(record: Record, callers: set[str] | None, facts: set[str]) -> Record:

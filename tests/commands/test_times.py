@@ -9,10 +9,13 @@ from torch_aclnn.timing import communication, trace_file
 from torch_aclnn.timing.chip import Chip, ChipError, find, names
 from torch_aclnn.timing.costs import cost_of
 from torch_aclnn.timing.estimate import NoStep, estimate, summary
+from torch_aclnn.timing.formulas import FORMULAS
 from torch_aclnn.timing.launches import Call, read
 from torch_aclnn.timing.pipeline import pipeline_of
 from torch_aclnn.timing.timeline import seconds_of, simulate
 from torch_aclnn.timing.visible import visible_pairs
+
+from support.vocabulary import RECORDS
 
 CHIP = find("A2 376T")
 
@@ -23,7 +26,7 @@ def tensor(*shape: int, dtype: str = "BF16") -> dict[str, object]:
 
 ATTENTION = {"query": tensor(64, 2, 1024), "key": tensor(64, 2, 512), "value": tensor(64, 2, 512), "headNum": 8, "inputLayout": "SBH"}
 PACKED = {"query": tensor(30, 8, 128), "key": tensor(30, 8, 128), "value": tensor(30, 8, 128), "headNum": 8, "inputLayout": "TND"}
-LENGTHS = {"actualSeqQLenOptional": [10, 30], "actualSeqKvLenOptional": [10, 30]}
+LENGTHS = {"actualSeqQLen": [10, 30], "actualSeqKvLen": [10, 30]}
 
 
 @pytest.mark.parametrize(
@@ -39,13 +42,18 @@ LENGTHS = {"actualSeqQLenOptional": [10, 30], "actualSeqKvLenOptional": [10, 30]
         ("aclnnGroupedMatmul", {"x": [tensor(2, 5)] * 3, "weight": [tensor(5, 7)] * 3, "y": [tensor(2, 7)] * 3}, 3 * 2 * 2 * 5 * 7, "cube"),
         (
             "aclnnConvolution",
-            {"input": tensor(2, 3, 9, 9), "weight": tensor(8, 3, 3, 3), "output": tensor(2, 8, 7, 7)},
+            {"input": tensor(2, 3, 9, 9), "weight": tensor(8, 3, 3, 3), "out": tensor(2, 8, 7, 7)},
             2 * 784 * 27,
             "cube",
         ),
         (
             "aclnnConvolutionBackward",
-            {"gradOutput": tensor(2, 8, 7, 7), "weight": tensor(8, 3, 3, 3), "outputMask": [True, True, False]},
+            {
+                "input": tensor(2, 3, 9, 9),
+                "weight": tensor(8, 3, 3, 3),
+                "gradOutput": tensor(2, 8, 7, 7),
+                "outputMask": [True, True, False],
+            },
             2 * 784 * 27 * 2,
             "cube",
         ),
@@ -56,7 +64,19 @@ LENGTHS = {"actualSeqQLenOptional": [10, 30], "actualSeqKvLenOptional": [10, 30]
             4 * 16 * 2080 * 128,
             "attention",
         ),
-        ("aclnnFlashAttentionScoreGrad", {**PACKED, **LENGTHS, "sparseMode": 1}, 2.5 * 4 * 8 * (100 + 400) * 128, "attention_backward"),
+        (
+            "aclnnFlashAttentionUnpaddingScoreGrad",
+            {**PACKED, **LENGTHS, "sparseMode": 1},
+            2.5 * 4 * 8 * (100 + 400) * 128,
+            "attention_backward",
+        ),
+        ("aclnnFFN", {"x": tensor(9, 5), "weight1": tensor(4, 5, 7), "weight2": tensor(4, 7, 5)}, 2 * 9 * (35 + 35), "cube"),
+        (
+            "aclnnSparseFlashAttention",
+            {"query": tensor(9, 8, 64), "value": tensor(99, 1, 64), "sparseIndices": tensor(9, 1, 16), "queryRope": tensor(9, 8, 32)},
+            2 * 9 * 8 * 16 * (64 + 64 + 32),
+            "attention",
+        ),
         ("aclnnAdd", {"self": tensor(4, 4), "other": tensor(4, 4), "out": tensor(4, 4)}, 0, "vector"),
     ],
 )
@@ -65,9 +85,24 @@ def test_operations_follow_from_the_shapes(name: str, arguments: dict[str, objec
     assert (cost.unit, cost.flops) == (unit, pytest.approx(flops))
 
 
-def test_what_is_changed_in_place_is_read_and_written() -> None:
-    assert cost_of("aclnnInplaceAdd", {"selfRef": tensor(8), "other": tensor(8)}).bytes == 8 * 2 * 3
-    assert cost_of("aclnnInplaceCopy", {"selfRef": tensor(8), "src": tensor(8)}).bytes == 8 * 2 * 2
+@pytest.mark.parametrize(
+    ("name", "arguments", "elements"),
+    [
+        ("aclnnInplaceAdd", {"selfRef": tensor(8), "other": tensor(8)}, 8 * 3),
+        ("aclnnInplaceCopy", {"selfRef": tensor(8), "src": tensor(8)}, 8 * 2),
+        ("aclnnApplyAdamWV2", {key: tensor(8) for key in ("varRef", "mRef", "vRef", "grad")}, 8 * 7),
+        ("aclnnEmbedding", {"weight": tensor(1000, 8), "indices": tensor(4), "out": tensor(4, 8)}, 4 + 2 * 32),
+    ],
+)
+def test_bytes_are_those_that_are_read_and_written(name: str, arguments: dict[str, object], elements: int) -> None:
+    assert cost_of(name, arguments).bytes == 2 * elements
+
+
+def test_each_product_attention_and_convolution_states_its_cost() -> None:
+    products = [r for r in RECORDS.values() if r.family in ("attention", "collective_matmul", "matmul", "sparse_attention")]
+    products += [r for r in RECORDS.values() if r.source == "convolution"]
+    assert [record.name for record in products if not record.cost] == []
+    assert {record.cost.partition("(")[0] for record in RECORDS.values()} <= {*FORMULAS, "moves", "bytes", ""}
 
 
 @pytest.mark.parametrize(("mode", "before", "after"), [(0, 5, 0), (0, 1 << 31, 1 << 31), (1, 0, 0), (2, 0, 0), (3, 0, 0), (4, 7, 2)])

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from torch_aclnn.timing import launches
 from torch_aclnn.timing.chip import Chip
-from torch_aclnn.timing.costs import ATTENTION, ATTENTION_BACKWARD, CUBE, VECTOR
+from torch_aclnn.timing.formulas import ATTENTION, ATTENTION_BACKWARD, CUBE, VECTOR
 from torch_aclnn.timing.pipeline import Pipeline, pipeline_of
 from torch_aclnn.timing.result import Estimate, KindOfLaunch
 from torch_aclnn.timing.timeline import COLLECTIVE, COPY, Task, Timeline, simulate

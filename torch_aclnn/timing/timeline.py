@@ -9,7 +9,8 @@ from typing import Any
 
 from torch_aclnn.timing import communication
 from torch_aclnn.timing.chip import Chip
-from torch_aclnn.timing.costs import VECTOR, Cost, cost_of, tensors_of
+from torch_aclnn.timing.costs import Cost, cost_of
+from torch_aclnn.timing.formulas import VECTOR
 from torch_aclnn.timing.launches import Call
 
 COLLECTIVE, COPY = "collective", "copy"
@@ -148,18 +149,20 @@ class _Machine:
             return self._copy(name, arguments)
         cost = cost_of(name, arguments)
         if "group" in arguments and (ranks := self._groups.get(str(arguments["group"]))):
-            return self._fused(name, arguments, cost, ranks)
+            return self._fused(name, cost, ranks)
         looked_up = (arguments["weight"]["shape"][0], math.prod(arguments["indices"]["shape"])) if name == "aclnnEmbedding" else None
         return Work(seconds_of(cost, self._chip), cost.unit, cost, looked_up)
 
-    def _fused(self, name: str, arguments: dict[str, Any], cost: Cost, ranks: Sequence[int]) -> Work:
+    def _fused(self, name: str, cost: Cost, ranks: Sequence[int]) -> Work:
         """Return the work of a product that is computed in parts, between which the ranks exchange what is there."""
-        # One of the operands, or the result, is that of one rank.
-        whole = replace(cost, flops=cost.flops * len(ranks) ** (0.0 if "AllReduce" in name else 0.5))
-        parts = [tensor.bytes for key in ("x1", "output", "out") for tensor in tensors_of(arguments.get(key))]
-        size = min(parts, default=0.0) * len(ranks)
-        shorter, longer = sorted((seconds_of(whole, self._chip), communication.seconds(name, size, ranks, self._chip)))
-        return Work(longer + shorter * (1 - self._chip["efficiency.overlap"]), cost.unit, whole)
+        first, last = cost.ends
+        if "AllReduce" in name or "lltoAll" in name:
+            size = last if "AllReduce" in name or not name.startswith("aclnnAlltoAll") else first
+        else:  # one of both ends is the part of one rank, and the product as large as the root of both says
+            cost = replace(cost, flops=cost.flops * len(ranks) ** 0.5)
+            size = min(first, last) * len(ranks)
+        shorter, longer = sorted((seconds_of(cost, self._chip), communication.seconds(name, size, ranks, self._chip)))
+        return Work(longer + shorter * (1 - self._chip["efficiency.overlap"]), cost.unit, cost)
 
     def _copy(self, name: str, arguments: dict[str, Any]) -> Work:
         size = arguments.get("count", 0)
