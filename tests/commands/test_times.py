@@ -12,6 +12,7 @@ from torch_aclnn.timing.estimate import NoStep, estimate, summary
 from torch_aclnn.timing.formulas import FORMULAS
 from torch_aclnn.timing.launches import Call, read
 from torch_aclnn.timing.pipeline import pipeline_of
+from torch_aclnn.timing.stages import Program, simulate_stages
 from torch_aclnn.timing.timeline import seconds_of, simulate
 from torch_aclnn.timing.visible import visible_pairs
 
@@ -191,6 +192,18 @@ def test_a_pipeline_is_told_from_a_ring() -> None:
     assert pipeline_of(batches).bubbles == pytest.approx(3 / 8)
     ring = [Call("HcclGroupStart", None, "{}"), message("HcclSend", 1), message("HcclRecv", 3), Call("HcclGroupEnd", None, "{}")] * 8
     assert pipeline_of(ring).stages == 1
+
+
+def test_stages_wait_for_the_messages_of_each_other() -> None:
+    first = [launch(0), message("HcclSend", 1)] * 2 + [message("HcclRecv", 1), launch(0)] * 2
+    last = [message("HcclRecv", 0), launch(0), launch(0), message("HcclSend", 0)] * 2
+    groups = {"pipeline": [0, 4], "pp": [0, 4, 8, 12]}
+    timelines = simulate_stages([Program(first, groups, 0), Program(last, groups, 4)], CHIP)
+    # The first stage's first launch, all of the last stage's, and the first stage's last launch.
+    assert [one.seconds for one in timelines] == pytest.approx([6 * ADD] * 2, rel=0.01)
+    assert [one.waited for one in timelines] == pytest.approx([2 * ADD, 2 * ADD], rel=0.01)
+    nobody_sends = [Program([message("HcclRecv", 1)], groups, 0), Program([launch(0)], groups, 4)]
+    assert simulate_stages(nobody_sends, CHIP)[1].seconds == pytest.approx(ADD, rel=0.01)
 
 
 def line(**fields: object) -> str:

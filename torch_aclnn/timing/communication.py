@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 
 from torch_aclnn.timing.chip import Chip
+from torch_aclnn.timing.launches import MESSAGES
 
 # How often the bytes of a rank cross the links, beside those that it keeps.
 _TWICE = "AllReduce"
-_MESSAGES = ("HcclSend", "HcclRecv", "HcclBatchSendRecv")
 
 
 def seconds(name: str, size: float, ranks: Sequence[int], chip: Chip) -> float:
@@ -27,7 +27,7 @@ def seconds(name: str, size: float, ranks: Sequence[int], chip: Chip) -> float:
     times = 2.0 if _TWICE in name else 1.0
     local = max(count // nodes, 1)
     across = size / (chip["node_link_gb_s"] * 1e9 * chip["efficiency.node_link"])
-    if name in _MESSAGES:
+    if name in MESSAGES:
         return latency + (across if nodes > 1 else _within(size, 2, chip))
     shared = 1 if "AlltoAll" in name else local  # what is for all ranks of a node crosses between nodes once
     between = across / shared * (nodes - 1) / nodes

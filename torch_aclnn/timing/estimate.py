@@ -45,9 +45,10 @@ def summary(timeline: Timeline, chip: Chip, pipeline: Pipeline) -> Estimate:
     tasks = timeline.tasks
     working = _covered(task for task in tasks if task.work.unit != COLLECTIVE)
     busy = _covered(tasks)
-    idle = max(timeline.seconds - busy, 0.0)
-    bubbles = _span_of_products(tasks) * pipeline.bubbles
-    seconds = timeline.seconds + bubbles
+    waited = min(timeline.waited, max(timeline.seconds - busy, 0.0))
+    idle = max(timeline.seconds - busy - waited, 0.0)
+    bubbles = waited + _span_of_products(tasks) * pipeline.bubbles
+    seconds = timeline.seconds + bubbles - waited
     sums: Counter[str] = Counter()
     counts: Counter[str] = Counter()
     units: Counter[str] = Counter()
@@ -73,7 +74,7 @@ def summary(timeline: Timeline, chip: Chip, pipeline: Pipeline) -> Estimate:
         messages=pipeline.messages,
         by_default=sum(task.work.seconds for task in tasks if task.work.cost and task.work.cost.by_default) / max(launched, 1e-9),
         kinds=kinds,
-        remarks=_remarks(seconds, idle, busy - working, bubbles, counts),
+        remarks=_remarks(seconds, idle, busy - working, bubbles, counts, pipeline),
     )
 
 
@@ -107,7 +108,7 @@ def _tokens(tasks: Iterable[Task]) -> int:
     return int(found[max(found)]) if found else 0
 
 
-def _remarks(seconds: float, idle: float, exposed: float, bubbles: float, counts: Mapping[str, int]) -> list[str]:
+def _remarks(seconds: float, idle: float, exposed: float, bubbles: float, counts: Mapping[str, int], pipeline: Pipeline) -> list[str]:
     remarks = []
     if idle > 0.1 * seconds:
         remarks.append("the device waits for the host: a larger batch, fused operators or a captured graph")
@@ -115,6 +116,8 @@ def _remarks(seconds: float, idle: float, exposed: float, bubbles: float, counts
         remarks.append("communication is exposed: overlap it, or smaller groups within a node")
     if bubbles > 0.1 * seconds:
         remarks.append("stages wait for each other: more microbatches, or virtual stages")
+    if pipeline.bubbles:
+        remarks.append("the other stages are taken to be as long as this one: --ranks with all of them simulates each")
     forward, backward = (
         sum(count for name, count in counts.items() if "FlashAttentionScore" in name and ("Grad" in name) is grad) for grad in (False, True)
     )

@@ -10,6 +10,7 @@ _LINE = re.compile(
     r'(?:, "stream": (?P<stream>\d+))?, "duration": [^,]+, "code": 0, "arguments": (?P<arguments>\{.*\})\}'
 )
 _CALL = '{"kind": "call"'
+MESSAGES = ("HcclSend", "HcclRecv", "HcclBatchSendRecv")
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,9 +5,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from torch_aclnn.timing.launches import Call
-
-_MESSAGES = ("HcclSend", "HcclRecv", "HcclBatchSendRecv")
+from torch_aclnn.timing.launches import MESSAGES, Call
 
 
 @dataclass(frozen=True)
@@ -48,7 +46,7 @@ def pipeline_of(calls: Iterable[Call], stages: int = 0) -> Pipeline:
     for call in calls:
         if call.name in ("HcclGroupStart", "HcclGroupEnd"):
             grouped = call.name == "HcclGroupStart"
-        elif call.name in _MESSAGES:
+        elif call.name in MESSAGES:
             arguments = json.loads(call.arguments)
             communicator = arguments.get("commName", "")
             messages = found[communicator]

@@ -2,16 +2,19 @@
 
 import json
 import math
-from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections import defaultdict, deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from torch_aclnn.timing import communication
 from torch_aclnn.timing.chip import Chip
 from torch_aclnn.timing.costs import Cost, cost_of
 from torch_aclnn.timing.formulas import VECTOR
-from torch_aclnn.timing.launches import Call
+from torch_aclnn.timing.launches import MESSAGES, Call
+
+if TYPE_CHECKING:
+    from torch_aclnn.timing.stages import Post
 
 COLLECTIVE, COPY = "collective", "copy"
 _EVENT_SECONDS = 2e-6  # of the host, for a call that only notes something
@@ -63,46 +66,78 @@ class Timeline:
         tasks: in the order in which they were issued; the step begins at 0.
         seconds: from the end of the step before to its own.
         host: of these, how long the host makes calls.
+        waited: how long messages kept streams waiting, where other stages were simulated beside this one.
 
     """
 
     tasks: list[Task] = field(default_factory=list)
     seconds: float = 0.0
     host: float = 0.0
+    waited: float = 0.0
 
 
 def simulate(calls: Sequence[Call], chip: Chip, groups: Mapping[str, Sequence[int]]) -> Timeline:
     """Return the timeline of the second of two equal steps, the first of which fills the streams."""
-    machine = _Machine(chip, groups)
-    machine.run(calls)
-    first, busy, begun = machine.now(), machine.busy, len(machine.tasks)
-    machine.run(calls)
-    tasks = machine.tasks[begun:]
-    for task in tasks:
-        task.begin -= first
-        task.issued -= first
-    return Timeline(tasks, machine.now() - first, machine.busy - busy)
+    machine = Machine(chip, groups)
+    deque(machine.steps(calls), maxlen=0)
+    mark = machine.mark(machine.now())
+    deque(machine.steps(calls), maxlen=0)
+    return machine.since(mark, machine.now())
 
 
-class _Machine:
-    def __init__(self, chip: Chip, groups: Mapping[str, Sequence[int]]) -> None:
+class Machine:
+    """A host and its device.
+
+    Args:
+        chip: what the device is.
+        groups: the ranks of each communicator.
+        post: the messages between this stage of a pipeline and the others; None if those are not simulated.
+
+    """
+
+    def __init__(self, chip: Chip, groups: Mapping[str, Sequence[int]], post: "Post | None" = None) -> None:
         self._chip = chip
         self._groups = groups
+        self._post = post
         self._pace = chip["microseconds.launch"] * 1e-6
         self._works: dict[tuple[str, str], Work] = {}
         self._streams: defaultdict[int, float] = defaultdict(float)
         self._events: dict[str, float] = {}
         self._host = 0.0
-        self.busy = 0.0
+        self._busy = 0.0
+        self._waited = 0.0
+        self.waits = True
         self.tasks: list[Task] = []
 
+    def mark(self, begin: float) -> tuple[float, float, float, int]:
+        """Return where a step begins, for ``since``."""
+        return begin, self._busy, self._waited, len(self.tasks)
+
+    def since(self, mark: tuple[float, float, float, int], end: float) -> Timeline:
+        """Return the timeline from a mark on, whose time is 0."""
+        begin, busy, waited, made = mark
+        tasks = self.tasks[made:]
+        for task in tasks:
+            task.begin -= begin
+            task.issued -= begin
+        return Timeline(tasks, end - begin, self._busy - busy, self._waited - waited)
+
     def now(self) -> float:
+        """Return when all is done that was called."""
         return max([self._host, *self._streams.values()])
 
-    def run(self, calls: Iterable[Call]) -> None:
+    def steps(self, calls: Iterable[Call]) -> Iterator[None]:
+        """Make the calls, and pause in front of a message that has not been sent."""
         for call in calls:
             name, stream = call.name, call.stream
-            if name.startswith(("aclnn", "Hccl")) and stream is not None:
+            if self._post is not None and name in MESSAGES and stream is not None:
+                while self.waits and self._post.lacks(call):
+                    yield
+                self._launch(name, stream, call.arguments, self._pace)
+                ready = self._post.exchange(call, self.tasks[-1].end)
+                self._waited += ready - self._streams[stream]
+                self._streams[stream] = ready
+            elif name.startswith(("aclnn", "Hccl")) and stream is not None:
                 self._launch(name, stream, call.arguments, self._pace)
             elif name.startswith("aclrtMemcpy") or name.startswith("aclrtMemset"):
                 self._launch(name, stream or 0, call.arguments, self._pace)
@@ -130,7 +165,7 @@ class _Machine:
 
     def _work_on(self, seconds: float) -> None:
         self._host += seconds
-        self.busy += seconds
+        self._busy += seconds
 
     def _launch(self, name: str, stream: int, arguments: str, pace: float) -> None:
         key = (name, arguments)

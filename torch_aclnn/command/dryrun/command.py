@@ -23,7 +23,7 @@ from torch_aclnn.command.dryrun.forks import Forks
 from torch_aclnn.command.dryrun.products import CONTEXT
 from torch_aclnn.command.dryrun.programs import problem_of_hook
 from torch_aclnn.command.dryrun.screen import first_screen, verdict
-from torch_aclnn.command.dryrun.times import estimated, section
+from torch_aclnn.command.dryrun.times import estimated, of_stages, section
 from torch_aclnn.command.locations import environment_of_programs
 from torch_aclnn.loading.hook_settings import OBSERVE, SETTINGS
 from torch_aclnn.observation.report import Observed, Report, Settings, load, save
@@ -94,6 +94,8 @@ def _fit(arguments: argparse.Namespace) -> int:
 def _several(arguments: argparse.Namespace) -> int:
     with child.folder() as directory:
         reports = list(_of_ranks(arguments, directory))
+        if arguments.time:
+            reports = of_stages(reports, directory, arguments.chip)
     report = ranks.worst(reports)
     times = ["", *section(report)] if arguments.time else []
     print("\n" + "\n".join([*ranks.table(reports), *first_screen(report), *times, *details(report), "", verdict(report)]))

@@ -1,14 +1,17 @@
 """What ``torch-aclnn dryrun --time`` adds: how long the last step would take."""
 
+import dataclasses
 from collections.abc import Iterator
 from pathlib import Path
 
 from torch_aclnn.command.dryrun.screen import paragraph, row
 from torch_aclnn.observation.report import Observed, Report
-from torch_aclnn.timing import trace_file
+from torch_aclnn.timing import launches, trace_file
 from torch_aclnn.timing.chip import Chip
-from torch_aclnn.timing.estimate import NoStep, estimate
+from torch_aclnn.timing.estimate import NoStep, estimate, summary
+from torch_aclnn.timing.pipeline import pipeline_of
 from torch_aclnn.timing.result import Estimate
+from torch_aclnn.timing.stages import Program, simulate_stages
 
 
 def estimated(observed: Observed, directory: Path, chip: Chip, timeline: Path | None) -> Estimate | None:
@@ -23,6 +26,29 @@ def estimated(observed: Observed, directory: Path, chip: Chip, timeline: Path | 
     if timeline is not None:
         trace_file.write(drawn, timeline, found.card)
     return found
+
+
+def of_stages(reports: list[Report], directory: Path, chip: Chip) -> list[Report]:
+    """Return the reports, those of a pipeline whose stages were all run with the times of stages that wait for each other.
+
+    Args:
+        reports: of the ranks of ``--ranks``.
+        directory: has a folder for each rank, where its trace is.
+        chip: what runs them.
+
+    """
+    known = {report.rank: report for report in reports if report.time is not None}
+    for first in known.values():
+        ranks = first.groups.get("pipeline", [])
+        if len(ranks) > 1 and first.rank == ranks[0] and all(rank in known for rank in ranks):
+            stages = [known[rank] for rank in ranks]
+            runs = [one if one.equal_to is None else known[one.equal_to] for one in stages]
+            traces = [directory / str(one.rank) / f"{one.process}.trace" for one in runs]
+            programs = [Program(list(launches.read(trace)), one.groups, one.rank or 0) for trace, one in zip(traces, runs, strict=True)]
+            for one, program, timeline in zip(stages, programs, simulate_stages(programs, chip), strict=True):
+                alone = dataclasses.replace(pipeline_of(program.calls, len(ranks)), bubbles=0.0)
+                known[one.rank] = dataclasses.replace(one, time=summary(timeline, chip, alone))
+    return [known.get(report.rank, report) for report in reports]
 
 
 def seconds(count: float) -> str:
@@ -47,8 +73,7 @@ def section(report: Report) -> Iterator[str]:
         if part:
             yield row(f"  {text}", f"{seconds(part)} {part / time.seconds:4.0%}")
     if time.stages > 1:
-        text = f"  waits for the other {time.stages - 1} stages, if all take the same"
-        yield row(text, f"{seconds(time.bubbles)} {time.bubbles / time.seconds:4.0%}")
+        yield row(f"  waits for the other {time.stages - 1} stages", f"{seconds(time.bubbles)} {time.bubbles / time.seconds:4.0%}")
     yield row("  launches' time by bytes of unlike tensors alone", f"{time.by_default:.0%}")
     for kind in time.kinds:
         yield row(f"  {kind.name}, {kind.count} x", f"{seconds(kind.seconds)} {kind.share:4.0%}")
