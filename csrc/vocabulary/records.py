@@ -217,10 +217,11 @@ def read(family: str) -> tuple[Record, ...]:
                     found[name] = _record(name, family, source, row, aliases, types, found)
                 except (RecordError, KeyError) as error:
                     raise RecordError(f"{family}.yaml: {name}: {error}") from error
-    callers, facts, costs = (_by_name(content, key) for key in ("callers", "facts", "costs"))
-    if unknown := (callers.keys() | facts.keys() | costs.keys()) - found.keys() or set().union(*facts.values()) - _FACTS:
+    callers, facts = _by_name(content, "callers"), _by_name(content, "facts")
+    costs = {name: cost for cost, names in (content.get("costs") or {}).items() for name in names.split()}
+    if unknown := (callers.keys() | facts.keys() | costs.keys() - content.keys()) - found.keys() or set().union(*facts.values()) - _FACTS:
         raise RecordError(f"{family}.yaml: expected records and facts that there are, got {', '.join(sorted(unknown))}")
-    known = (replace(record, cost=_cost(record, costs.get(record.name, set()))) for record in found.values())
+    known = (replace(record, cost=_cost(record, costs.get(record.name, costs.get(record.source, "")))) for record in found.values())
     return tuple(_with_facts(record, callers.get(record.name), facts.get(record.name, set())) for record in known)
 
 
@@ -246,11 +247,17 @@ def _by_name(content: dict[str, Any], key: str) -> dict[str, set[str]]:
     return found
 
 
-def _cost(record: Record, stated: set[str]) -> str:
+def _cost(record: Record, stated: str) -> str:
+    """Return the cost with the tensors that the record has: the first of ``a|b``, and ``a?`` if it is there."""
     tensors = {parameter.name for parameter in record.parameters if parameter.is_tensor}
-    if len(stated) > 1 or not set(re.findall(r"\w+(?=[,)])", " ".join(stated))) <= tensors:
-        raise RecordError(f"{record.name}: expected one cost, of tensors that it has, got {', '.join(sorted(stated))}")
-    return next(iter(stated), "")
+    formula, _, operands = stated.partition("(")
+    found = []
+    for operand in operands.rstrip(")").split(", ") if operands else ():
+        names = [name for name in operand.rstrip("?").split("|") if name in tensors]
+        if not names and not operand.endswith("?"):
+            raise RecordError(f"{record.name}: costs: expected {operand}, got {', '.join(sorted(tensors))}")
+        found += names[:1]
+    return f"{formula}({', '.join(found)})" if found else formula
 
 
 def _with_facts(record: Record, callers: set[str] | None, facts: set[str]) -> Record:
