@@ -115,7 +115,7 @@ def test_pairs_of_the_mask(mode: int, before: int, after: int) -> None:
     assert visible_pairs(queries, keys, mode, before, after) == expected
 
 
-def launch(stream: int, size: int = 1 << 28) -> Call:
+def launch(stream: int, size: int = 1 << 32) -> Call:
     arguments = {"self": tensor(size), "other": tensor(size), "out": tensor(size)}
     return Call("aclnnAdd", stream, json.dumps(arguments))
 
@@ -125,12 +125,12 @@ def event(name: str, stream: int) -> Call:
 
 
 def gather(stream: int) -> Call:
-    return Call("HcclAllGather", stream, json.dumps({"commName": "dp", "ranks": 8, "bytes": 1 << 30}))
+    return Call("HcclAllGather", stream, json.dumps({"commName": "dp", "ranks": 8, "bytes": 1 << 34}))
 
 
 GROUPS = {"dp": range(8)}
 ADD = seconds_of(cost_of("aclnnAdd", json.loads(launch(0).arguments)), CHIP)
-GATHER = communication.seconds("HcclAllGather", 1 << 30, range(8), CHIP)
+GATHER = communication.seconds("HcclAllGather", 1 << 34, range(8), CHIP)
 
 
 @pytest.mark.parametrize(

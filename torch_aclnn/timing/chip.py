@@ -11,6 +11,7 @@ _NEEDED = (
     "cube_tflops",
     "vector_tflops",
     "bandwidth_gib_s",
+    "indexed_giga_elements_s",
     "link_gb_s",
     "links",
     "ranks_of_a_node",

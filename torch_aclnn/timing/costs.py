@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from torch_aclnn.timing.formulas import FORMULAS, VECTOR
+from torch_aclnn.timing.formulas import FORMULAS, INDEXED, VECTOR
 from torch_aclnn.timing.tensors import Tensor, tensors_of
 
 _STATED = Path(__file__).parents[1] / "toolkit" / "costs.json"  # written by the build
@@ -19,8 +19,8 @@ class Cost:
     """What a launch has to do.
 
     Attributes:
-        unit: ``"cube"``, ``"attention"``, ``"attention_backward"`` or ``"vector"``.
-        flops: floating-point operations of the cube.
+        unit: ``"cube"``, ``"attention"``, ``"attention_backward"``, ``"indexed"`` or ``"vector"``.
+        work: floating-point operations of the cube, or elements that are found by an index each.
         bytes: read and written.
         rate: the key of the chip's ``cube_tflops``.
         by_default: whether nothing but the bytes is known.
@@ -29,11 +29,16 @@ class Cost:
     """
 
     unit: str
-    flops: float
+    work: float
     bytes: float
     rate: str
     by_default: bool
     ends: tuple[float, float] = (0.0, 0.0)
+
+    @property
+    def flops(self) -> float:
+        """Floating-point operations of the cube."""
+        return 0.0 if self.unit in (INDEXED, VECTOR) else self.work
 
 
 def cost_of(name: str, arguments: dict[str, Any]) -> Cost:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from torch_aclnn.timing import launches
 from torch_aclnn.timing.chip import Chip
-from torch_aclnn.timing.formulas import ATTENTION, ATTENTION_BACKWARD, CUBE, VECTOR
+from torch_aclnn.timing.formulas import ATTENTION, ATTENTION_BACKWARD, CUBE, INDEXED, VECTOR
 from torch_aclnn.timing.pipeline import Pipeline, pipeline_of
 from torch_aclnn.timing.result import Estimate, KindOfLaunch
 from torch_aclnn.timing.timeline import COLLECTIVE, COPY, Task, Timeline, simulate
@@ -14,7 +14,7 @@ from torch_aclnn.timing.timeline import COLLECTIVE, COPY, Task, Timeline, simula
 _KINDS = 10
 _LARGEST_ERROR = 0.25
 # How far the time of each kind may be off, and of what the host or other ranks decide.
-_ERRORS = {CUBE: 0.21, ATTENTION: 0.25, ATTENTION_BACKWARD: 0.25, VECTOR: 0.23, COLLECTIVE: 0.24, COPY: 0.3}
+_ERRORS = {CUBE: 0.21, ATTENTION: 0.25, ATTENTION_BACKWARD: 0.25, VECTOR: 0.23, INDEXED: 0.3, COLLECTIVE: 0.24, COPY: 0.3}
 _ERROR_OF_WAITING = 0.35
 _WITHOUT_COST = ("aclop", "aclmdlRIExecute")  # operators by name, and captured graphs
 

@@ -1,4 +1,4 @@
-"""The formulas that ``costs`` of a file of csrc/vocabulary may name: floating-point operations by the tensors in brackets."""
+"""The formulas that ``costs`` of a file of csrc/vocabulary may name: operations by the tensors in brackets."""
 
 import math
 from collections.abc import Callable
@@ -7,7 +7,7 @@ from typing import Any
 from torch_aclnn.timing.tensors import Tensor
 from torch_aclnn.timing.visible import visible_pairs
 
-CUBE, ATTENTION, ATTENTION_BACKWARD, VECTOR = "cube", "attention", "attention_backward", "vector"
+CUBE, ATTENTION, ATTENTION_BACKWARD, VECTOR, INDEXED = "cube", "attention", "attention_backward", "vector", "indexed"
 _BACKWARD = 2.5  # five products in the place of two
 
 
@@ -89,6 +89,11 @@ def _lengths(arguments: dict[str, Any], *names: str) -> list[int]:
     return [end - begin for begin, end in zip([0, *ends], ends, strict=False)]
 
 
+def _elements(arguments: dict[str, Any], index: list[Tensor]) -> float:
+    """Return how many elements are found one by one."""
+    return float(sum(tensor.elements for tensor in index))
+
+
 def _times(formula: Callable[..., float], factor: float) -> Callable[..., float]:
     return lambda *given: factor * formula(*given)
 
@@ -100,6 +105,7 @@ FORMULAS: dict[str, tuple[str, Callable[..., float]]] = {
     "taps": (CUBE, _taps),
     "taps_backward": (CUBE, _times(_taps, 2.0)),
     "convolution": (CUBE, _convolution),
+    "elements": (INDEXED, _elements),
     "attention": (ATTENTION, _attention),
     "attention_backward": (ATTENTION_BACKWARD, _times(_attention, _BACKWARD)),
     "selected": (ATTENTION, _selected),

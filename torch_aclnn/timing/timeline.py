@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from torch_aclnn.timing import communication
 from torch_aclnn.timing.chip import Chip
 from torch_aclnn.timing.costs import Cost, cost_of
-from torch_aclnn.timing.formulas import VECTOR
+from torch_aclnn.timing.formulas import INDEXED, VECTOR
 from torch_aclnn.timing.launches import MESSAGES, Call
 
 if TYPE_CHECKING:
@@ -194,7 +194,7 @@ class Machine:
         if "AllReduce" in name or "lltoAll" in name:
             size = last if "AllReduce" in name or not name.startswith("aclnnAlltoAll") else first
         else:  # one of both ends is the part of one rank, and the product as large as the root of both says
-            cost = replace(cost, flops=cost.flops * len(ranks) ** 0.5)
+            cost = replace(cost, work=cost.work * len(ranks) ** 0.5)
             size = min(first, last) * len(ranks)
         shorter, longer = sorted((seconds_of(cost, self._chip), communication.seconds(name, size, ranks, self._chip)))
         return Work(longer + shorter * (1 - self._chip["efficiency.overlap"]), cost.unit, cost)
@@ -221,5 +221,7 @@ def seconds_of(cost: Cost, chip: Chip) -> float:
     moving = cost.bytes / (chip["bandwidth_gib_s"] * (1 << 30) * chip["efficiency.bandwidth"])
     if cost.unit == VECTOR:
         return chip["microseconds.kernel"] * 1e-6 + moving
+    if cost.unit == INDEXED:
+        return float(chip["microseconds.kernel"] * 1e-6 + max(moving, cost.work / (chip["indexed_giga_elements_s"] * 1e9)))
     peak = chip[f"cube_tflops.{cost.rate if cost.rate in chip.data['cube_tflops'] else 'bfloat16'}"] * 1e12
-    return float(chip["microseconds.cube"] * 1e-6 + max(moving, cost.flops / (peak * chip[f"efficiency.{cost.unit}"])))
+    return float(chip["microseconds.cube"] * 1e-6 + max(moving, cost.work / (peak * chip[f"efficiency.{cost.unit}"])))
