@@ -31,6 +31,7 @@ _KEYS = {
     "requires",
     "starts_from",
     "does",
+    "each",
     "function",
     "max_workspace",
     "sound",
@@ -212,7 +213,7 @@ def read(family: str) -> tuple[Record, ...]:
     for source, rows in content.items():
         if source not in _SHARED:
             types = usual | _usual(content.get("tensors", {}).get(source) or {})
-            for name, row in (rows or {}).items():
+            for name, row in _rows(rows or {}):
                 try:
                     found[name] = _record(name, family, source, row, aliases, types, found)
                 except (RecordError, KeyError) as error:
@@ -235,6 +236,13 @@ def read_own() -> list[Record]:
 def read_all() -> list[Record]:
     """Return the records of all families."""
     return [record for family in families() for record in read(family)]
+
+
+def _rows(section: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    # Behind the records, `inplace` lists those of which a version in place differs in nothing that its name does not say.
+    yield from ((name, row) for name, row in section.items() if name != "inplace")
+    for base in section.get("inplace", "").split():
+        yield base.replace("aclnn", "aclnnInplace", 1), {"inplace": base}
 
 
 def _by_name(content: dict[str, Any], key: str) -> dict[str, set[str]]:
@@ -285,6 +293,8 @@ def _record(
     # A version does what its base does unless it says something else.
     inherited = {key: value for key in _INHERITED if (value := getattr(base, key, ""))}
     own = {key: value for key, value in row.items() if key not in ("call", "base", "page", "types", "unwanted")}
+    if "each" in row:
+        own["does"] = f"for_each(out, [&](at::Tensor& result, size_t i) {{ {own.pop('each')}; }})"
     if "unwanted" in row:
         own["unchecked"] = row.get("unchecked", {}) | {f"{output} shape": _UNWANTED for output in row["unwanted"].split()}
     record = Record(name, family, source, **inherited | own)

@@ -158,12 +158,17 @@ def rows(
     family: str, source: str, records: Iterable[Record], all_of_struct: dict[str, list[Record]], file: str, lines: dict[str, int]
 ) -> str:
     """Return the entry points, which the source includes behind what they call."""
-    texts = [_row(record, all_of_struct, file, lines[record.name]) for record in records if not record.function]
+    texts = [_row(record, all_of_struct, file, _line(record, lines)) for record in records if not record.function]
     return _ROWS.format(family=family, source=source, rows="".join(texts))
 
 
 # Of which the record must state the shape.
 _SHAPED = {"Out", "OptOut", "TensorsOut", "OptTensorsOut"}
+
+
+def _line(record: Record, lines: dict[str, int]) -> int:
+    # A version in place may stand in a list alone: its expressions are those of its base.
+    return lines.get(record.name) or lines[record.name.replace("Inplace", "", 1)]
 
 
 def _row(record: Record, all_of_struct: dict[str, list[Record]], file: str, line: int) -> str:
