@@ -384,7 +384,7 @@ MISUSES = {
     "--time --steps 1 -c 1": "--time: expected --steps from 2 on, as the first step makes the optimizer's state, got 1",
     "--time --card 310P -c 1": (
         "--time: nobody has published the rates of 310P; a file of your own needs cube_tflops, vector_tflops, bandwidth_gib_s, "
-        "link_gb_s, links, ranks_of_a_node, node_link_gb_s, efficiency, microseconds (docs/how_long.md)"
+        "indexed_giga_elements_s, link_gb_s, links, ranks_of_a_node, node_link_gb_s, efficiency, microseconds (docs/how_long.md)"
     ),
     "--json /nowhere/a.json x.py": "argument --json: expected a file in a folder that can be written, got /nowhere/a.json",
     "--compare a.json": "argument --compare: expected 2 arguments",

@@ -58,10 +58,25 @@ def test_gradient_is_the_formula_rounded_once(device, dtype, shape, layout):
         assert ((grad_input.cpu().double() - exact).abs() <= exact.abs() * eps + scale(arguments) * 2**-21).all()
 
 
+def test_worked_example(device):
+    dy = torch.ones(2, 3, 1, 4)
+    vectors = [torch.tensor(v, dtype=torch.float32) for v in ([8, 5, 9], [2, 1, 2], [1, 1, 4], [2, 2, 6], [2, 3, 11])]
+    grad_input = op(*to(device, [dy, dy, *vectors, torch.tensor([5, 5, 5], dtype=torch.int32)]))
+    expected = torch.tensor([9.2, 5 / 3, 192 + 8 / 15]).view(1, 3, 1, 1).expand(2, 3, 1, 4)
+    torch.testing.assert_close(grad_input.cpu(), expected)
+
+
 @pytest.mark.parametrize("count", [torch.tensor([8], dtype=torch.int32), torch.tensor([[3.0], [5.0]]), torch.tensor(8.0).half()])
 def test_count_is_summed_whatever_its_shape_and_type(device, count):
     arguments = sample((2, 3, 4))
     torch.testing.assert_close(op(*to(device, [*arguments[:-1], count])).cpu(), op(*arguments))
+
+
+def test_no_weight_means_ones(device):
+    arguments = sample((2, 3, 4))
+    ones = [*arguments[:4], torch.ones(3), *arguments[5:]]
+    none = [*arguments[:4], None, *arguments[5:]]
+    assert torch.equal(op(*to(device, none)).cpu(), op(*to(device, ones)).cpu())
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
