@@ -137,6 +137,11 @@ def train(net, forward, steps: int = 4) -> list[torch.Tensor]:
     return [*seen, *(parameter.detach().cpu() for parameter in net.parameters())]
 
 
+def assert_as_eager(found, expected):
+    """Replays compute on another thread, and oneDNN sums a convolution's gradient in an order that follows the number of threads."""
+    torch.testing.assert_close(found, expected, rtol=1e-5, atol=1e-6)
+
+
 def test_graphed_callable_trains_as_eager_execution_does():
     eager = model().to(NPU)
     graphed = copy.deepcopy(eager)
@@ -144,7 +149,7 @@ def test_graphed_callable_trains_as_eager_execution_does():
     sample = torch.randn(2, 3, 12, 12).to(NPU)
     found = train(graphed, torch.npu.make_graphed_callables(graphed, (sample,)))
     for one, other in zip(found, expected, strict=True):
-        assert torch.equal(one, other)
+        assert_as_eager(one, other)
 
 
 def test_whole_training_step_in_one_graph():
@@ -166,9 +171,9 @@ def test_whole_training_step_in_one_graph():
         data.normal_()
         expected = step(twin)
         graph.replay()
-        assert torch.equal(loss, expected)
+        assert_as_eager(loss, expected)
     for one, other in zip(net.parameters(), twin.parameters(), strict=True):
-        assert torch.equal(one, other)
+        assert_as_eager(one, other)
 
 
 def test_group_of_tasks_is_updated():
