@@ -52,7 +52,7 @@ class _TorchRandom:
 
 _torch_random = _TorchRandom()  # hypothesis keeps a weak reference
 hypothesis.register_random(_torch_random)
-# How long an example takes says how busy the machine is.
+# The time that an example takes depends on how busy the machine is.
 hypothesis.settings.register_profile("without a time limit", deadline=None)
 hypothesis.settings.load_profile("without a time limit")
 

@@ -82,8 +82,8 @@ class Operator:
         return self.entry_point.removeprefix("aclnn").removesuffix("Backward")
 
 
-# Of the operators on planes, by the names of their functions: the family and, with torch's name, what is in front of its dimensions in
-# torch's own operator for the gradient.
+# Of the operators on planes, by the name of the function without its dimensions: the family, and the name of ATen's backward operator
+# without its dimensions where ATen has one.
 _STEMS: dict[str, tuple[Family, str | None]] = {
     "avg_pool": ("average_pooling", "avg_pool"),
     "adaptive_avg_pool": ("adaptive_average_pooling", "_adaptive_avg_pool"),

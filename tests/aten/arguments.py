@@ -19,7 +19,7 @@ from support.tensors import Tensor
 
 NOT_OF_ATEN = 33  # a data type that CANN has and ATen's kernels have not
 LOWEST = -(1 << 63)
-ROOM = 16 << 10  # of a tensor
+ROOM = 16 << 10  # bytes of memory for a tensor
 COMMUNICATOR = b"one rank"  # the name of one with this process alone
 
 

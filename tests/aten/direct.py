@@ -34,7 +34,7 @@ def handle(argument):
     if argument is None or isinstance(argument, ctypes._SimpleCData):
         return argument
     if isinstance(argument, torch.Tensor):
-        # From the first element on.
+        # The storage of the handle begins with the first element.
         storage = [argument.untyped_storage().nbytes() // argument.element_size() - argument.storage_offset()]
         return described(argument.data_ptr(), argument.shape, argument.stride(), storage, dtype=_DTYPES[argument.dtype])
     if isinstance(argument, tuple) and isinstance(argument[0], torch.Tensor):

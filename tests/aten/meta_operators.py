@@ -16,10 +16,10 @@ from support.tensors import Tensor
 OUTPUTS = ("Out", "OptOut", "Packed")
 DTYPES = {number: dtype for dtype, number in DATA_TYPES.items()}
 
-# Words at the end of a name that tell versions and overloads of one operator apart, and one at its beginning.
+# The part between versions and overloads of an operator, which are words at the end of its name or `Reduce` in front of `Sum`.
 _VERSIONS = re.compile(r"^(?:Reduce(?=Sum))?(.+?)((?:TensorTensor|Tensor|Scalar|Dim|All|Decimals|Correction|Mod|s|V\d)*)$")
-# Of which a caller of ATen says the same in another way.
-_WITHOUT_COUNTERPART = ("Int8", "DType", "Bool")  # of eight bits is cubeMathType
+# Kinds of parameters that ATen expresses by something else than a parameter.
+_WITHOUT_COUNTERPART = ("Int8", "DType", "Bool")  # Int8 is the kind of cubeMathType
 
 
 def is_output(parameter: Parameter) -> bool:

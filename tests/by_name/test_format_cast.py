@@ -14,7 +14,7 @@ CASES = [
     (FRACTAL_Z_3D, (17, 18, 2, 3, 4)), (Format.NDHWC, (2, 3, 4, 5, 6)),
 ]  # fmt: skip
 
-# Which of the two, torch_npu 2.12 and later decide by the release.
+# Whether torch_npu takes CANN's blocks; version 2.12 and later decide it by the release of CANN.
 BLOCKS_OF_CANN = hasattr(torch_npu.utils, "get_cann_version") and torch_npu.utils.get_cann_version(module="CANN") >= "9.1.0"
 
 

@@ -430,9 +430,9 @@ def test_a_card_has_names_that_people_use(card, soc, gibibytes):
     assert (found.product, found.total.bytes) == (soc, round(gibibytes * GIBIBYTE)) and found.total.source
 
 
-SEARCHES = [  # what the value needs of 100, and how many runs at most find the largest
+SEARCHES = [  # values, what a value needs of 100, the largest value that fits, and the most runs that finding it takes
     (range(1, 65), lambda value: 20 + 3 * value, 26, 5),
-    (range(1, 1001), lambda value: 50 + value // 20 + (value > 10), 999, 9),  # what two small values say is wrong
+    (range(1, 1001), lambda value: 50 + value // 20 + (value > 10), 999, 9),  # two small values lead to a wrong estimate
     ((1, 2, 4, 8), lambda value: 10 * value, 8, 4),
     (range(5, 9), lambda value: 200, None, 1),
     (range(1, 10), lambda value: 1, 9, 4),

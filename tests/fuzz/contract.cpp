@@ -69,7 +69,8 @@ bool on_one_device(const Call& call) {
     return found.size() < 2;
 }
 
-// Elements of the output are in no place twice, and in none that is read. Both are within memory, so that there are few.
+// Whether each element of the output has memory of its own, which no input has a part in. The tensors are within their memory, so that they
+// have few elements.
 bool output_is_its_own(const Call& call) {
     const auto& roles = entry_points()[call.entry_point].tensors;
     const TensorSpec& out = call.tensors.back();

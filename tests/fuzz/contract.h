@@ -14,7 +14,7 @@ using Wide = __int128;
 // The codes that phase 1 may return: one, or two where a call is wrong in two ways that have no order.
 std::set<int> expected_codes(const Call& call);
 
-// The rules of one operator alone; contract_operators.cpp.
+// Whether the call keeps the rules that only its operator has; defined in contract_operators.cpp.
 bool keeps_operator_rules(const Call& call);
 
 bool is_null(const TensorSpec& t);  // not given, or too many dimensions for a handle

@@ -19,7 +19,7 @@ Value one_of(Bytes& bytes, const Value (&known)[count]) {
     return which < count ? known[which] : static_cast<Value>(static_cast<int32_t>(bytes.word()));
 }
 
-// A dead, missing or foreign one; mostly a live one that is left as it is.
+// A handle that is missing, destroyed or of something else.
 Handle bad_handle(Bytes& bytes) {
     constexpr Handle kHandles[] = {Handle::null, Handle::destroyed, Handle::foreign};
     return kHandles[bytes.below(3)];
@@ -150,7 +150,8 @@ void change_rest(Bytes& bytes, Call& call) {
     }
 }
 
-// A tensor that has another's handle is that tensor, and memory that was shared may have been shared on.
+// Makes the parts of a call agree: a tensor with another's handle is the same tensor, and tensors that share memory all name the one that
+// has it.
 void settle(Call& call) {
     for (TensorSpec& t : call.tensors) {
         size_t handle = t.handle_of;

@@ -59,7 +59,8 @@ Input read(const std::string& path) {
     return Input(std::istreambuf_iterator<char>(file), {});
 }
 
-// Random bytes; every second input is one of the last ones with a few bytes changed, which goes on from a call that came far.
+// Makes inputs of random bytes. Every second one is a recent input that was computed, with a few bytes changed, because few random calls
+// pass all checks of their arguments.
 class Generator {
    public:
     explicit Generator(uint64_t seed) : seed_(seed) {}
@@ -75,7 +76,7 @@ class Generator {
         }
         return input;
     }
-    // One that was computed.
+    // Keeps an input that was computed, for others to be made from.
     void keep(const Input& input) {
         if (far_.size() < kKept)
             far_.push_back(input);

@@ -9,7 +9,7 @@ namespace {
 using Call_ = const Call&;
 using Arguments_ = const Arguments&;
 
-// Of images with a cubeMathType.
+// The entry point of images takes a cubeMathType, too.
 template <auto phase1, size_t dims>
 int average(Call_ c, Arguments_ a, uint64_t* size, aclOpExecutor** executor) {
     const auto call = [&](auto... rest) {
@@ -22,7 +22,7 @@ int average(Call_ c, Arguments_ a, uint64_t* size, aclOpExecutor** executor) {
         return call();
 }
 
-// Gradient, self and result alone.
+// Entry points that take the gradient, self and the result, and nothing else.
 template <auto phase1>
 int adaptive(Call_, Arguments_ a, uint64_t* size, aclOpExecutor** executor) {
     return phase1(a.tensors[0], a.tensors[1], a.tensors[2], size, executor);

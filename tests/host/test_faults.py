@@ -161,7 +161,7 @@ def test_a_lost_device_fails_all_calls_until_there_are_no_faults(ascendcl, tasks
     assert allocations(ascendcl, 1) == [DEVICE_LOST]
     ascendcl.ok("aclrtDestroyEvent", event)  # what only gives back still works
     faults("")
-    assert ascendcl.aclrtSynchronizeStream(stream) == DEVICE_LOST  # of the task
+    assert ascendcl.aclrtSynchronizeStream(stream) == DEVICE_LOST  # the failure of the task
     ascendcl.ok("aclrtSynchronizeStream", stream)
     assert allocations(ascendcl, 1) == [0]
 

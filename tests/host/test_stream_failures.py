@@ -102,7 +102,7 @@ def test_every_thread_whose_work_was_left_out_is_told(ascendcl, tasks, stream):
 def test_the_thread_whose_work_failed_is_told_although_another_asked_first(ascendcl, tasks, stream):
     assert tasks.enqueue_failing_task(stream) == 0
     assert on_another_thread(ascendcl, lambda: ascendcl.aclrtSynchronizeStream(stream)) == INTERNAL_ERROR
-    assert tasks.enqueue_counting_task(stream) == 0  # the stream goes on since somebody knows
+    assert tasks.enqueue_counting_task(stream) == 0  # accepted again, since a thread was told of the failure
     assert ascendcl.aclrtSynchronizeStream(stream) == INTERNAL_ERROR
     assert ascendcl.aclrtSynchronizeStream(stream) == 0
 

@@ -7,7 +7,7 @@ from support.subprocesses import output_of
 
 pytestmark = host_engine_only
 
-# Both packages handle signals and leave work for the end of the process that imports them.
+# In a process of its own, because both packages handle signals and leave work for the end of the process that imports them.
 BEGIN = """
 import torch, torch_npu
 from torch import nn

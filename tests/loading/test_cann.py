@@ -11,7 +11,7 @@ from torch_aclnn.loading.paths import libdir
 
 from support import subprocesses
 
-# How torch, torch_npu and torch_aclnn are imported is what is tested.
+# Imports are tested, so each program needs a new process instead of a fork of one that has imported torch.
 output_of = functools.partial(subprocesses.output_of, new=True)
 run_python = functools.partial(subprocesses.run_python, new=True)
 

@@ -11,7 +11,7 @@ from torch.utils.cpp_extension import include_paths, library_paths
 from support import subprocesses
 from support.compiler import shared_library
 
-# How torch, torch_npu and torch_aclnn are imported is what is tested.
+# Imports are tested, so each program needs a new process instead of a fork of one that has imported torch.
 output_of = functools.partial(subprocesses.output_of, new=True)
 run_python = functools.partial(subprocesses.run_python, new=True)
 

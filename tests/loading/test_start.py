@@ -7,7 +7,7 @@ import pytest
 from support import subprocesses
 from support.marks import host_engine_only
 
-# How torch, torch_npu and torch_aclnn are imported is what is tested.
+# Imports are tested, so each program needs a new process instead of a fork of one that has imported torch.
 output_of = functools.partial(subprocesses.output_of, new=True)
 
 MODULES_AT_START = 45

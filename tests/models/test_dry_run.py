@@ -8,7 +8,7 @@ from support.subprocesses import host_mode, output_of
 from support.traces import read_trace
 
 TESTS = Path(__file__).resolve().parent.parent
-# Masks and counts are known in it, and nearly all weights and activations are not.
+# A dry run has the values of masks and counts, which are small, and not those of nearly all weights and activations.
 DRY = {"TORCH_ACLNN_HOST_COMPUTE": "0", "TORCH_ACLNN_HOST_KNOWN": "256"}
 
 # Each network with AMP, checkpoints, gradients of two parts of a batch, clipping and a scaler; prints what the allocator has done.

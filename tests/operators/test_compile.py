@@ -100,7 +100,7 @@ def test_attributes_may_be_symbolic(device, case, call):
     assert counter.frame_count == 1
 
 
-@pytest.mark.parametrize("case", CASES_OF_IMAGES, ids=lambda case: case.name)  # which differ on cpu
+@pytest.mark.parametrize("case", CASES_OF_IMAGES, ids=lambda case: case.name)  # on both devices, whose autocast differs
 def test_under_autocast_the_dtype_is_kept(device, case):
     skip_without_forward(case, device, torch.bfloat16)
     with torch.amp.autocast(device, dtype=torch.float16):

@@ -55,7 +55,7 @@ def work(number: int, streams: list[list[torch.npu.Stream]], end: float, compare
                 found = gradient(FUNCTIONS[kind], data.npu())
                 torch.testing.assert_close(found.cpu(), expected[kind], rtol=1e-4, atol=1e-5)
             compared[number] += 1
-    except BaseException as error:  # every kind of failure of a thread is the program's
+    except BaseException as error:  # whatever ends a thread, the program fails with it
         errors.append(error)
 
 

@@ -115,7 +115,7 @@ def test_the_numbers_of_the_data_types_are_those_of_the_header():
     assert {name: numbers[name] for name in GENERATOR.TYPES} == GENERATOR.TYPES
 
 
-# The others are refused where torch_npu looks for the operator.
+# The engine refuses these when they are called. Operators that are not here torch_npu itself refuses, because it does not find them.
 LATE = dict.fromkeys(("tensors of float8 types", "torch_npu.npu_dynamic_mx_quant"), refused_at_once)
 
 

@@ -19,7 +19,7 @@ ENVIRONMENT = re.compile(r"<!-- environment: (.*) -->")
 NOT_RUN = re.compile(r"<!-- not run: (.*) -->")
 NOT_RUN_COUNT = 2
 
-# What a page's blocks take for granted.
+# What runs before the blocks of a page that use names without defining them.
 ASSUMED = dict.fromkeys(("README.md", "README.zh-CN.md"), "model = torch.nn.Sequential(torch.nn.AvgPool2d(2))")
 
 # Of these the rest of the line belongs to Python.

@@ -26,7 +26,7 @@ def attempt(call):
         print(traceback.format_exc(), file=sys.stderr, flush=True)
 """
 
-# What gives the errors, by programs that have a process each, and their environments.
+# Programs, each run in a process of its own, with the errors that it prints and its environment.
 ERRORS = {
     "import torch": (("Failed to load the backend extension: torch_npu",), {"TORCH_ACLNN_IMPORT_HOOK": "0"}),
     PROGRAM

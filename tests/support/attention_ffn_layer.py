@@ -6,7 +6,7 @@ import torch.distributed as dist
 FFN, SESSIONS = 2, 2  # the ranks with experts come first
 TOKENS, CHOICES, FEATURES, EXPERTS = 3, 2, 256, 4
 EACH = CHOICES + 1  # the last expert is shared
-# The places of each expert: how many, and of each the rank and the number there.
+# A row for each expert: the number of its copies, and for each copy the rank and its number there.
 TABLE = [[1, 0, 0, 0, 0], [2, 0, 1, 1, 3], [1, 1, 2, 0, 0], [1, 1, 4, 0, 0], [2, 1, 5, 0, 6]]
 
 

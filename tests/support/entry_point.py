@@ -55,7 +55,7 @@ class Undocumented:
 
     changes: Mapping[str, Any]
     parameter: str
-    expected: str  # the beginning of what strict mode's message expects
+    expected: str  # how the words behind "expected" begin in strict mode's message
     code: int = INVALID
 
 

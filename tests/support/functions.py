@@ -43,7 +43,7 @@ def on_devices_in_turn(
 for_each_function_in_turn = on_devices_in_turn("case", CASES)
 for_each_function_of_images_in_turn = on_devices_in_turn("case", CASES_OF_IMAGES)
 
-# torch_npu replaces that of torch, and tracing calls it.
+# torch_npu replaces torch's function, and tracing calls the replacement.
 NO_UNPOOLING_WITHOUT_DATA = ("2.10", "2.10", "max_unpool3d of torch_npu fails on meta and fake tensors")
 without_data = {"max_unpool3d": skipped_with(*NO_UNPOOLING_WITHOUT_DATA)}
 for_each_traced_function_in_turn = on_devices_in_turn("case", CASES, marks=without_data)

@@ -84,7 +84,7 @@ def _memory() -> Iterator[tuple[object, ...]]:
         before = _allocated()
         torch.npu.reset_peak_memory_stats()
         held = kind()
-        # Elsewhere it depends on time when memory is free again that a collective has used.
+        # The peak of the others depends on how soon the memory of a collective is free again.
         peak = torch.npu.max_memory_allocated() - before if kind is fully_sharded else None
         yield kind.__name__, _allocated() - before, peak
         del held

@@ -54,7 +54,7 @@ def test_memory_and_cache_key_are_set_up_around_the_phases(sourced, observer, qu
         "UnInitHugeMemThreadLocal",
         "UnInitPTACacheThreadLocal",
     ]
-    # By the thread that calls phase 2.
+    # ReleaseHugeMem is called by the thread that calls phase 2.
     assert released == ["ReleaseHugeMem on main" if queue == "0" else "ReleaseHugeMem on another thread"]
 
 

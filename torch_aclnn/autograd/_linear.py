@@ -74,7 +74,7 @@ def _make_pair(
 
 def make_average_pooling(operator: Operator) -> None:
     """Make the Functions of an average pooling."""
-    is_of_volumes = operator.dims == 3  # torch.compile cannot follow the row in a closure
+    is_of_volumes = operator.dims == 3  # here, because torch.compile cannot trace `operator` in a closure
     # Bound once, because torch_aclnn.patch() puts another function in its place.
     torchs = getattr(torch.nn.functional, operator.function)
     op = getattr(torch.ops.torch_aclnn, operator.backward).default

@@ -10,7 +10,8 @@ _FORMATS = {
     torch.float16: (11, -24),
     torch.bfloat16: (8, -133),
 }
-# What the engine keeps. The wide types are as exact as the sum is: each of a handful of roundings costs up to one unit of what is summed.
+# The largest errors of the engine in these units. A result of a wide type is as exact as the sum that gives it: each of the few roundings
+# costs up to one unit of what is summed.
 LIMITS = {torch.float64: 8.0, torch.float32: 8.0, torch.float16: 1.0, torch.bfloat16: 1.0}
 
 # In place of a magnitude of 0: of float32, because a device may take what is smaller for 0.

@@ -201,7 +201,7 @@ def input_of(layer: Layer, dtype: torch.dtype) -> tuple[Tensor, tuple[Tensor, ..
     input = (random(layer.shape, torch.float32) * 3 + 2).to(dtype)
     if not layer.module.startswith("MaxUnpool"):
         return input, ()
-    # Of the CPU: max_pool2d returns a mask on npu, not indices.
+    # The indices come from the CPU, because on npu max_pool2d returns a mask in their place.
     unpooled = (*layer.shape[:2], *(2 * size for size in layer.shape[2:]))
     pool = getattr(nn.functional, f"max_pool{len(layer.shape) - 2}d")
     return input, (pool(random(unpooled, torch.float32), 2, return_indices=True)[1],)

@@ -96,7 +96,7 @@ example:
 """
 
 
-# What earlier releases had.
+# Commands and options of earlier releases, and what is said of each.
 _NOW = {
     ("unlink",): "is now link --remove",
     ("check", "--soak"): "the check trains no network any more",
@@ -104,7 +104,7 @@ _NOW = {
 
 
 def _dryrun(arguments: argparse.Namespace) -> int:
-    from torch_aclnn.command.dryrun import command  # what makes the report is not for the other commands to import
+    from torch_aclnn.command.dryrun import command  # here, because the other commands do not need what it imports
 
     return command.run(arguments)
 

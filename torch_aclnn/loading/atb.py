@@ -13,7 +13,7 @@ from typing import Any
 
 BUILDER = "mindspeed.op_builder.atb_builder"
 _OPERATORS = ("npu_matmul_add_fp32", "npu_groupmatmul_add_fp32", "lcal")
-_APART = "2"  # MindSpeed numbers so, from 20 on, domains whose ranks are no neighbours
+_APART = "2"  # the first digit of MindSpeed's numbers of domains whose ranks are no neighbours: they begin with 20
 _TORCH_NPU = "torch_npu.op_plugin.atb._atb_ops"
 # What does the same work on the engine, by a part of the name.
 _STAND_INS = {

@@ -7,7 +7,8 @@ from pathlib import Path
 
 VARIABLE = "ASCEND_CUSTOM_OPP_PATH"
 LIBRARY = Path("op_api", "lib", "libcust_opapi.so")
-# What a library made for the engine uses (include/torch_aclnn/custom_operator.h); one made for CANN cannot read the engine's handles.
+# The name of a function that each library made for the engine calls (include/torch_aclnn/custom_operator.h). Libraries made for CANN do not
+# have it, and cannot read the engine's handles.
 _MARK = b"\0torchAclnnHostFirstPhase\0"
 
 

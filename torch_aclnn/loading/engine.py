@@ -26,10 +26,10 @@ OPERATOR_LIBRARIES = (
 # The library that the engine's libopapi.so is linked against, besides libascendcl.so.
 _NEEDED = ("libtorch_aclnn_kernels.so",)
 
-# Which torch_npu opens by name when it needs them: collectives, what its profiler and torch's ask for, and dumps.
+# Libraries that torch_npu opens by name when it needs them: for collectives, for its profiler and torch's, and for dumps.
 _OPENED_BY_NAME = ("libhcomm.so", "libmspti.so", "libmsprofiler.so", "libascend_hal.so", "libascend_dump.so")
 
-# With which torchair is linked, in addition to those above.
+# Libraries that torchair is linked with, in addition to those above.
 _OF_TORCHAIR = ("libfmk_parser.so", "libascend_protobuf.so")
 
 # By these names, too, programs look for operators and what goes with them, which is all in libopapi.so here.

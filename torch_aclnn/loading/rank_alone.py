@@ -224,7 +224,7 @@ def _broadcast_object_list(arguments: _Arguments) -> None:
     _make_root(arguments, "src")
 
 
-# torch_npu asks the root for the sizes of what it gathers, which are those that the root would find here.
+# As the root this rank needs tensors to gather into; each rank has one of the same shape.
 def _gather(arguments: _Arguments) -> None:
     if not _is_root(arguments, "dst"):
         arguments["gather_list"] = [arguments["tensor"].new_empty(arguments["tensor"].shape) for _ in range(_ranks(arguments))]

@@ -30,7 +30,7 @@ class ObservedStep:
         self._sums: dict[tuple[str, str, str, str], list[int]] = {}
         self._observe = ctypes.CDLL(str(libdir() / ATEN_ADAPTERS)).torchAclnnHostObserveOperators
         self._observe.argtypes, self._observe.restype = [_OBSERVER], None
-        self._told = _OBSERVER(self._operator)  # which the engine has while it observes
+        self._told = _OBSERVER(self._operator)  # kept, because the engine calls it while it observes
         self._waits: list[tuple[Any, str, Callable[..., Any]]] = []
 
     @property

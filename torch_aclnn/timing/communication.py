@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from torch_aclnn.timing.chip import Chip
 from torch_aclnn.timing.launches import MESSAGES
 
-# How often the bytes of a rank cross the links, beside those that it keeps.
+# The collective whose bytes cross the links twice; those of the others cross them once.
 _TWICE = "AllReduce"
 
 

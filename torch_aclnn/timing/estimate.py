@@ -13,7 +13,7 @@ from torch_aclnn.timing.timeline import COLLECTIVE, COPY, Task, Timeline, simula
 
 _KINDS = 10
 _LARGEST_ERROR = 0.25
-# How far the time of each kind may be off, and of what the host or other ranks decide.
+# Relative errors of the estimate: of the time of each kind of work, and of waiting for the host or for other ranks.
 _ERRORS = {CUBE: 0.21, ATTENTION: 0.25, ATTENTION_BACKWARD: 0.25, VECTOR: 0.23, INDEXED: 0.3, COLLECTIVE: 0.24, COPY: 0.3}
 _ERROR_OF_WAITING = 0.35
 _WITHOUT_COST = ("aclop", "aclmdlRIExecute")  # operators by name, and captured graphs

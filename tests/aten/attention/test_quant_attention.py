@@ -52,7 +52,7 @@ def test_attention_of_eight_bits_and_its_gradients(layout, key_heads, factor):
     close(maximum, scores.amax(-1, keepdim=True))
     close(total, rounded.sum(-1, keepdim=True), 1e-3)
 
-    # From statistics that are not those of the forward, so that what is used is what was given.
+    # The statistics are not those of the forward, so that the gradient is right only if it uses those that it is given.
     sums = powers_of_e.sum(-1, keepdim=True) * 1.25
     probabilities = powers_of_e / sums
     attended = torch.randn(2, 4, 300, 8).bfloat16()
@@ -92,4 +92,4 @@ def test_attention_of_eight_bits_near_the_diagonal():
     powers_of_e = torch.exp(scores - largest.masked_fill(largest == -math.inf, 0)).to(torch.float8_e5m2).double()
     total = powers_of_e.sum(-1, keepdim=True)
     close(out, powers_of_e @ value.double() / total.masked_fill(total == 0, 1))
-    assert not out[..., 5:, :].any() and out[..., :5, :].any()  # which sees nothing
+    assert not out[..., 5:, :].any() and out[..., :5, :].any()  # the rows from the sixth on see no key

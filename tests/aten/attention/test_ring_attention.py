@@ -20,7 +20,7 @@ def test_attention_of_keys_in_two_parts(version, layout):
         return of_part.softmax(-1) @ values[..., keys, :], *(statistic.unsqueeze(-1) for statistic in exponentials(of_part))
 
     def laid_out(attention, *statistics):
-        # Of batches of heads: positions, batches and heads with their features; or all positions of both batches, and heads.
+        # From {batches, heads, positions, features} to {positions, batches, heads * features} or {batches * positions, heads, features}.
         wide = [s.expand(-1, -1, -1, 8) for s in statistics]
         if layout == "SBH":
             shaped = [attention.permute(2, 0, 1, 3).flatten(2), *wide]

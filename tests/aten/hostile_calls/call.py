@@ -10,13 +10,13 @@ from torch_aclnn.host.registry import EntryPoint
 
 from support.tensors import Tensor
 
-# Of the one left out the caller gives the tensor as much memory as another function says, of which its handle knows nothing.
+# The one left out writes beyond the shape of its tensor: its caller asks another function how much memory to give it.
 ENTRY_POINTS = [entry_point for entry_point in OFFERED if entry_point.name != "aclnnTransMatmulWeight"]
 WRITTEN = (
     *("Out", "OptOut", "InOut", "Packed", "PackableOut", "FewBitsOut", "OptPackableOut", "InBlocksOut", "AnyFormatOut"),
     *("TensorsOut", "OptTensorsOut", "TensorsInOut"),
 )
-# Of the others the documents say it: running statistics, and the noise that training makes.
+# Inputs that are written although their kind does not say so: running statistics, and the noise that training makes.
 WRITTEN_INPUTS = ("runningMean", "runningVar", "noise")
 
 

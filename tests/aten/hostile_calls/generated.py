@@ -16,12 +16,12 @@ from .call import ENTRY_POINTS, Call, Place
 
 INTEGERS = {DType.INT64: "q", DType.INT32: "i"}
 VALUES = (-1, 2, 10_000_000)  # positions of TENSOR are 0 and 1 along a dimension
-# What only the elements show; full of zeros they say it, too. All else is refused in phase 1.
+# Refusals for elements of tensors, which come in phase 2, also where all elements are zero. All others come in phase 1.
 OF_VALUES = re.compile(
     r"values (in \[|that|with the sum|other than 0)|out of (range|bounds)|singular|multinomial|chosen tokens"
     r"|of all ranks|communicator was lost|must be between|numbers with the sum|roundMode: expected|at least one copy|positive-definite"
-    r"|aclnnIndex: out: expected the result's shape|aclnnIndexPutImpl: .* indexing result"  # of masks
-    r"|a communicator with windows"  # of whose ranks the program registers them when it likes
+    r"|aclnnIndex: out: expected the result's shape|aclnnIndexPutImpl: .* indexing result"  # of masks that choose too few
+    r"|a communicator with windows"  # which the ranks of the program register, or not
 )
 
 

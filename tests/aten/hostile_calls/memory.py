@@ -15,7 +15,7 @@ from .call import Call, Place, SameMemory, written
 
 SIZE = 1 << 20
 GAP = 64  # bytes between two tensors
-LARGEST = 1 << 15  # elements of a tensor that gets memory for all of them
+LARGEST = 1 << 15  # elements; larger tensors are neither filled nor compared
 HANDLE_OF = {kind: kind.__name__ for kind in (Scalar, IntArray, BoolArray, TensorList, ScalarList)}
 
 

@@ -8,7 +8,7 @@ from checks import DEVICE, HALVES
 
 from cases import LAYOUTS, randn, rows, table
 
-# Bytes of rows are copied: a type is only a size.
+# Rows are copied as bytes, so that types differ in their size only.
 TRIANGLES = [*itertools.product([(2, 3, 5), (2, 6, 2)], [-100, -2, 0, 1, 3, 100]), ((0, 3), 1), ((3, 0), 1), ((257, 200), -2)]
 SIZED = itertools.cycle((torch.bool, torch.float16, torch.float32, torch.int64))
 CASES = [

@@ -17,7 +17,7 @@ Rows = Iterator[Any]
 class Contract:
     """What holds for every family; a family has calls, and rows of its own."""
 
-    source: str | None = ""  # of gradOutput's sizes, as the message says it
+    source: str | None = ""  # what the message says gradOutput's sizes come from
     planes_with_elements = True  # no dimension but N may be 0
     public_formats = PUBLIC
 

@@ -19,7 +19,7 @@ _GUESSED = "a result whose size unknown values decide is taken for the largest: 
 EVEN = "experts are chosen evenly: "
 _INTEGERS, _SIZES = "integers", "sizes depend on values"
 _SINGLE = (1, 2, 4, 8)  # bytes of a number
-_COUNT = 8  # of the number that says how large a result is
+_COUNT = 8  # bytes of the number that says how many elements a result has
 
 
 def summands(report: Observed, hccl_buffers: int) -> list[Summand]:
