@@ -20,6 +20,7 @@ class Graphs:
 
     def __init__(self, acl: Runtime) -> None:
         self.acl = acl
+        self.ended: list[int] = []
 
     def info(self, stream: int) -> tuple[int, int | None]:
         """Return the status of the stream's capture and its graph."""
@@ -31,6 +32,7 @@ class Graphs:
         graph = c_void_p()
         self.acl.ok("aclmdlRICaptureEnd", stream, byref(graph))
         assert graph.value is not None
+        self.ended.append(graph.value)
         return graph.value
 
     def fails_to_end(self, stream: int, code: int, words: str) -> None:
@@ -94,8 +96,12 @@ def acl(library: Runtime) -> Runtime:
 
 
 @pytest.fixture
-def graphs(acl: Runtime) -> Graphs:
-    return Graphs(acl)
+def graphs(acl: Runtime) -> Iterator[Graphs]:
+    """Return the shorthands; after the test no graph is left."""
+    made = Graphs(acl)
+    yield made
+    for graph in made.ended:
+        acl.aclmdlRIDestroy(graph)  # unless the test did
 
 
 @pytest.fixture
@@ -114,10 +120,16 @@ def stream(streams: list[int]) -> int:
 
 
 @pytest.fixture
-def event(acl: Runtime) -> Iterator[int]:
-    made = acl.create("aclrtCreateEvent")
+def events(acl: Runtime) -> Iterator[list[int]]:
+    made = [acl.create("aclrtCreateEvent") for _ in range(4)]
     yield made
-    acl.ok("aclrtDestroyEvent", made)
+    for event in made:
+        acl.ok("aclrtDestroyEvent", event)
+
+
+@pytest.fixture
+def event(events: list[int]) -> int:
+    return events[0]
 
 
 @pytest.fixture

@@ -74,7 +74,6 @@ def test_a_loop_goes_on_until_its_branch_sets_the_value_to_zero(acl, graphs, str
         acl.write(memory, b"".join(word.to_bytes(8, "little") for word in words))
         graphs.replay(graph, streams[0])
         assert acl.read(value, 8) == bytes(8) and acl.read(memory, 9) == bytes([5, *[0] * 7, 6])
-    acl.ok("aclmdlRIDestroy", c_void_p(graph))
 
 
 def test_conditions_within_branches(acl, graphs, streams, memory):
@@ -94,7 +93,6 @@ def test_conditions_within_branches(acl, graphs, streams, memory):
             acl.write(address, value.to_bytes(8, "little"))
         graphs.replay(graph, streams[0])
         assert acl.read(memory, 1) == bytes([expected])
-    acl.ok("aclmdlRIDestroy", c_void_p(graph))
 
 
 def test_what_is_refused(acl, graphs, streams):

@@ -12,7 +12,6 @@ def test_nothing_runs_before_a_replay(acl, graphs, stream, memory):
     assert acl.read(memory, 16) == bytes(16)
     graphs.replay(graph, stream)
     assert acl.read(memory, 17) == bytes([7] * 16 + [0])
-    acl.ok("aclmdlRIDestroy", graph)
 
 
 def test_each_replay_does_all_of_it_in_order_on_any_stream(acl, graphs, streams, memory):
@@ -31,7 +30,6 @@ def test_each_replay_does_all_of_it_in_order_on_any_stream(acl, graphs, streams,
         graphs.replay(graph, stream)
         assert acl.read(memory, 32) == bytes([9] * 16 + [i] * 16)
     assert calls == [5] * 4
-    acl.ok("aclmdlRIDestroy", graph)
 
 
 def test_execution_waits_on_the_default_stream(acl, graphs, stream, memory):
@@ -40,7 +38,6 @@ def test_execution_waits_on_the_default_stream(acl, graphs, stream, memory):
     assert acl.read(memory, 17) == bytes([7] * 16 + [0])
     acl.ok("aclmdlRIExecute", c_void_p(graph), 1000)
     acl.refuses(107000, "timeout: expected -1 (forever) or at least 1 ms, got 0", "aclmdlRIExecute", c_void_p(graph), 0)
-    acl.ok("aclmdlRIDestroy", graph)
 
 
 def test_a_graph_has_the_name_that_it_was_given_last(acl, graphs, stream, memory):
@@ -57,18 +54,16 @@ def test_a_graph_has_the_name_that_it_was_given_last(acl, graphs, stream, memory
     assert name() == "second" and name(room=4) == "sec"
     acl.ok("aclmdlRISetName", graph, b"a" * 600)
     assert name() == "a" * 511
-    acl.ok("aclmdlRIDestroy", graph)
 
 
 def test_work_before_and_after_a_capture_is_done_at_once(acl, graphs, stream, memory):
     graphs.fill(memory, 1, 1, stream)
-    graph = graphs.capture(stream, lambda: graphs.fill(memory, 2, 1, stream))
+    graphs.capture(stream, lambda: graphs.fill(memory, 2, 1, stream))
     acl.ok("aclrtSynchronizeStream", stream)
     assert acl.read(memory, 1) == b"\x01"
     graphs.fill(memory, 3, 1, stream)
     acl.ok("aclrtSynchronizeStream", stream)
     assert acl.read(memory, 1) == b"\x03"
-    acl.ok("aclmdlRIDestroy", graph)
 
 
 def test_information_follows_the_capture(acl, graphs, streams, memory):
@@ -83,12 +78,10 @@ def test_information_follows_the_capture(acl, graphs, streams, memory):
     acl.ok("aclmdlRIGetId", graph, byref(again))
     assert number.value == again.value > 0
     assert graphs.info(streams[0]) == (0, None)
-    acl.ok("aclmdlRIDestroy", graph)
 
 
-def test_fork_and_join_are_one_graph(acl, graphs, streams, memory):
-    fork, join = acl.create("aclrtCreateEvent"), acl.create("aclrtCreateEvent")
-    origin, side = streams[:2]
+def test_fork_and_join_are_one_graph(acl, graphs, streams, events, memory):
+    (fork, join), (origin, side) = events[:2], streams[:2]
 
     def launch() -> None:
         graphs.fill(memory, 1, 16, origin)
@@ -102,17 +95,12 @@ def test_fork_and_join_are_one_graph(acl, graphs, streams, memory):
 
     graph = graphs.capture(origin, launch)
     assert graphs.info(side) == (0, None)
-    for event in (fork, join):
-        acl.ok("aclrtDestroyEvent", event)
     assert acl.read(memory, 48) == bytes(48)
     graphs.replay(graph, streams[2])
     assert acl.read(memory, 48) == b"\x01" * 48
-    acl.ok("aclmdlRIDestroy", graph)
 
 
-def test_stream_joins_through_another(acl, graphs, streams, memory):
-    events = [acl.create("aclrtCreateEvent") for _ in range(4)]
-
+def test_stream_joins_through_another(acl, graphs, streams, events, memory):
     def launch() -> None:
         for value, (before, after) in enumerate([(0, 1), (1, 2), (2, 1), (1, 0)]):
             graphs.fill(memory + value, value + 1, 1, streams[before])
@@ -122,9 +110,6 @@ def test_stream_joins_through_another(acl, graphs, streams, memory):
     graph = graphs.capture(streams[0], launch)
     graphs.replay(graph, streams[0])
     assert acl.read(memory, 4) == bytes([1, 2, 3, 4])
-    acl.ok("aclmdlRIDestroy", graph)
-    for event in events:
-        acl.ok("aclrtDestroyEvent", event)
 
 
 def test_graphs_are_independent(acl, graphs, streams, memory):
@@ -133,7 +118,6 @@ def test_graphs_are_independent(acl, graphs, streams, memory):
     acl.ok("aclmdlRIDestroy", first)
     graphs.replay(second, streams[0])
     assert acl.read(memory, 2) == bytes([0, 2])
-    acl.ok("aclmdlRIDestroy", second)
 
 
 def test_two_captures_at_once_keep_to_themselves(acl, graphs, streams, memory):
@@ -149,14 +133,11 @@ def test_two_captures_at_once_keep_to_themselves(acl, graphs, streams, memory):
     assert acl.read(memory, 3) == bytes([0, 2, 3])
     graphs.replay(first, streams[0])
     assert acl.read(memory, 3) == bytes([1, 2, 3])
-    for graph in (first, second):
-        acl.ok("aclmdlRIDestroy", graph)
 
 
 def test_graph_without_work_replays(acl, graphs, stream):
     graph = graphs.capture(stream, lambda: None)
     graphs.replay(graph, stream)
-    acl.ok("aclmdlRIDestroy", graph)
 
 
 def test_printed_graph_names_its_tasks_and_streams(acl, graphs, streams, memory, event, tmp_path, capfd):
@@ -177,7 +158,6 @@ def test_printed_graph_names_its_tasks_and_streams(acl, graphs, streams, memory,
     assert {step["ph"] for step in steps} == {"X"} and len({step["tid"] for step in steps}) == 1
     acl.refuses(107000, "path: expected a file that can be written", "aclmdlRIDebugJsonPrint", graph, bytes(tmp_path), 0)
     acl.refuses(107000, "flags: expected 0 or 1", "aclmdlRIDebugJsonPrint", graph, b"x", 2)
-    acl.ok("aclmdlRIDestroy", graph)
 
 
 def test_attribute_that_torch_npu_sets_before_a_capture_is_taken(acl, stream):

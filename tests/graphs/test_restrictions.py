@@ -59,11 +59,9 @@ def test_waits_and_queries_of_the_stream_are_refused_and_the_capture_goes_on(acl
     graph = graphs.end(stream)
     graphs.replay(graph, stream)
     assert acl.read(memory, 1) == b"\x01"
-    acl.ok("aclmdlRIDestroy", graph)
 
 
-def test_waits_and_queries_of_an_event_of_a_capture_are_refused(acl, graphs, streams, memory):
-    event = acl.create("aclrtCreateEvent")
+def test_waits_and_queries_of_an_event_of_a_capture_are_refused(acl, graphs, streams, event, memory):
     with graphs.captured(streams[0]):
         graphs.fill(memory, 1, 1, streams[0])
         acl.ok("aclrtRecordEvent", event, streams[0])
@@ -79,7 +77,6 @@ def test_waits_and_queries_of_an_event_of_a_capture_are_refused(acl, graphs, str
     acl.refuses(107000, "a replay does not record it", "aclrtStreamWaitEvent", streams[1], event)
     acl.ok("aclrtRecordEvent", event, streams[0])
     acl.ok("aclrtSynchronizeEvent", event)
-    acl.ok("aclrtDestroyEvent", event)
 
 
 def test_other_streams_and_events_can_be_waited_for(acl, graphs, streams, event):
@@ -185,7 +182,7 @@ def test_unsafe_function_of_another_thread(acl, graphs, streams, memory, mode, o
     assert graphs.info(streams[0])[0] == (2 if forbidden else 1)
     if forbidden:
         return graphs.fails_to_end(streams[0], FORBIDDEN_BY_MODE, "forbidden to this thread")
-    acl.ok("aclmdlRIDestroy", graphs.end(streams[0]))
+    graphs.end(streams[0])
 
 
 @pytest.mark.parametrize(("own_mode", "forbidden"), [(GLOBAL, True), (THREAD_LOCAL, True), (RELAXED, False)])
@@ -199,7 +196,7 @@ def test_thread_exchanges_its_mode(acl, graphs, streams, memory, own_mode, forbi
         assert exchange_mode(acl, GLOBAL) == own_mode
     if forbidden:
         return graphs.fails_to_end(streams[0], FORBIDDEN_BY_MODE, "ACL_MODEL_RI_CAPTURE_MODE_GLOBAL")
-    acl.ok("aclmdlRIDestroy", graphs.end(streams[0]))
+    graphs.end(streams[0])
     acl.refuses(107000, "mode: expected a value in 0..2", "aclmdlRICaptureThreadExchangeMode", byref(c_int(7)))
 
 
@@ -216,7 +213,6 @@ def test_locked_host_memory_can_be_captured(acl, graphs, stream, memory):
     ctypes.memset(locked, 6, 16)
     graphs.replay(graph, stream)
     assert acl.read(memory, 16) == b"\x06" * 16
-    acl.ok("aclmdlRIDestroy", graph)
     acl.ok("aclrtFreeHost", locked)
 
 
@@ -228,27 +224,23 @@ def test_work_that_was_refused_makes_the_capture_fail(acl, graphs, stream, memor
     graphs.fails_to_end(stream, 107000, "failed in aclrtMemsetAsync: count: expected at most maxCount")
 
 
-def test_side_stream_that_did_not_return_is_told(acl, graphs, streams, memory):
+def test_side_stream_that_did_not_return_is_told(acl, graphs, streams, event):
     acl.ok("aclmdlRICaptureBegin", streams[0], GLOBAL)
-    event = acl.create("aclrtCreateEvent")
     acl.ok("aclrtRecordEvent", event, streams[0])
     acl.ok("aclrtStreamWaitEvent", streams[1], event)
     graphs.fails_to_end(streams[0], UNJOINED, f"stream {number_of(acl, streams[1])} joined the capture and")
     assert graphs.info(streams[1]) == (0, None)
-    acl.ok("aclrtDestroyEvent", event)
 
 
-def test_work_on_a_side_stream_after_its_return_is_told(acl, graphs, streams, memory):
+def test_work_on_a_side_stream_after_its_return_is_told(acl, graphs, streams, events, memory):
     acl.ok("aclmdlRICaptureBegin", streams[0], GLOBAL)
-    fork, join = acl.create("aclrtCreateEvent"), acl.create("aclrtCreateEvent")
+    fork, join, *_ = events
     acl.ok("aclrtRecordEvent", fork, streams[0])
     acl.ok("aclrtStreamWaitEvent", streams[1], fork)
     acl.ok("aclrtRecordEvent", join, streams[1])
     acl.ok("aclrtStreamWaitEvent", streams[0], join)
     graphs.fill(memory, 1, 1, streams[1])
     graphs.fails_to_end(streams[0], UNJOINED, "did not wait for its work")
-    for event in (fork, join):
-        acl.ok("aclrtDestroyEvent", event)
 
 
 def test_wait_for_what_came_before_the_capture_is_refused(acl, graphs, streams, event):
@@ -278,7 +270,6 @@ def test_graph_is_not_replayed_into_a_capture(acl, graphs, streams):
     graph = graphs.capture(streams[0], lambda: None)
     with graphs.captured(streams[1]):
         acl.refuses(CAPTURED, "expected one that is not captured", "aclmdlRIExecuteAsync", graph, streams[1])
-    acl.ok("aclmdlRIDestroy", graph)
 
 
 def test_stream_works_again_after_a_capture_that_failed(acl, graphs, stream, memory):
@@ -290,7 +281,6 @@ def test_stream_works_again_after_a_capture_that_failed(acl, graphs, stream, mem
     graph = graphs.capture(stream, lambda: graphs.fill(memory + 1, 6, 1, stream))
     graphs.replay(graph, stream)
     assert acl.read(memory, 2) == bytes([5, 6])
-    acl.ok("aclmdlRIDestroy", graph)
 
 
 def test_replay_after_memory_was_freed_names_task_and_parameter(acl, graphs, stream, memory):
@@ -302,4 +292,3 @@ def test_replay_after_memory_was_freed_names_task_and_parameter(acl, graphs, str
     assert acl.aclrtSynchronizeStream(stream) == 507015
     message = acl.message()
     assert message.startswith("aclrtMemcpyAsync: src: expected 16 bytes of memory") and "freed" in message
-    acl.ok("aclmdlRIDestroy", graph)
