@@ -20,9 +20,6 @@ class KeyedCalls:
         self._outputs = plain_outputs(entry_point, sound)
         self._arguments = sound
         self._key = entry_point.name.encode()
-        self._library.PTAFindExecCache.restype = ctypes.c_void_p
-        self._library.PTAFindExecCache.argtypes = [ctypes.c_char_p, ctypes.c_size_t, ctypes.c_void_p]
-        self._library.AddTensorAddrToCachedList.argtypes = [ctypes.c_void_p]
 
     def run(self, values: dict[int, bytes], *, keyed: bool, expected_in_cache: bool = False) -> dict[str, list[bytes]]:
         """Return the outputs' elements by name, of a call on new memory."""
@@ -45,7 +42,7 @@ class KeyedCalls:
         self._library.InitPTACacheThreadLocal()
         for _, block, _ in handles._blocks:
             self._library.AddTensorAddrToCachedList(block + GUARDS)
-        self._library.SetPTACacheHashKey(self._key, ctypes.c_size_t(len(self._key)))
+        self._library.SetPTACacheHashKey(self._key, len(self._key))
         found = self._library.PTAFindExecCache(self._key, len(self._key), ctypes.byref(ctypes.c_uint64()))
         return None if found is None else ctypes.c_void_p(found)
 

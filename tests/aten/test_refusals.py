@@ -27,7 +27,6 @@ from sound_calls import (
     types_of,
 )
 from torch_aclnn.host.registry import EntryPoint
-from torch_aclnn.loading.paths import libdir
 from unrefused import REASONS, Reason
 
 from support.dtypes import PRIVATE_FORMATS, DType, size_of
@@ -161,9 +160,3 @@ def test_every_reason_is_of_use():
     all_trials = [(entry_point, trial) for entry_point in ENTRY_POINTS for trial in trials(entry_point)]
     for reason in REASONS:
         assert reason.reason and any(covers(reason, *tried) for tried in all_trials), reason
-
-
-def test_the_list_has_all_that_the_library_exports():
-    symbols = (libdir() / "libaclnn_math.so").read_bytes().split(b"\0")
-    exported = {symbol.decode().removesuffix("GetWorkspaceSize") for symbol in symbols if symbol.endswith(b"GetWorkspaceSize")}
-    assert {entry_point.name for entry_point in ENTRY_POINTS} == {name for name in exported if name.isidentifier()}

@@ -1,4 +1,4 @@
-"""Dropout on npu: its share, its gradient, and that the seed alone decides."""
+"""Dropout on npu: that the seed alone decides. Its share and its gradient are in tests/aten/random."""
 
 import pytest
 import torch
@@ -7,43 +7,6 @@ from torch.utils.checkpoint import checkpoint
 
 from examples.models.recipes import RECIPES
 from support.training import batch
-
-
-def dropped(seed: int, p: float = 0.3) -> torch.Tensor:
-    torch.manual_seed(seed)
-    return nn.functional.dropout(torch.ones(64, 1024, device="npu"), p).cpu()
-
-
-def test_the_seed_decides_what_is_dropped():
-    assert torch.equal(dropped(1), dropped(1))
-    assert not torch.equal(dropped(1), dropped(2))
-
-
-def test_the_generator_goes_on_from_call_to_call():
-    first = dropped(1)
-    second = nn.functional.dropout(torch.ones(64, 1024, device="npu"), 0.3).cpu()
-    assert not torch.equal(first, second)
-
-
-@pytest.mark.parametrize("p", [0.0, 0.1, 0.5, 1.0])
-def test_a_share_of_p_is_zero_and_the_rest_is_scaled(p):
-    values = dropped(1, p)
-    share = (values == 0).double().mean().item()
-    assert share == pytest.approx(p, abs=5 * (p * (1 - p) / values.numel()) ** 0.5)  # five standard deviations
-    kept = values[values != 0]
-    torch.testing.assert_close(kept, torch.full_like(kept, 1 / (1 - p) if p < 1 else 0))
-
-
-def test_the_gradient_is_dropped_with_the_value():
-    x = torch.randn(64, 64, device="npu", requires_grad=True)
-    y = nn.functional.dropout(x, 0.4)
-    y.sum().backward()
-    torch.testing.assert_close(x.grad * x.detach(), y.detach())
-
-
-def test_eval_mode_drops_nothing():
-    x = torch.randn(8, 8, device="npu")
-    assert torch.equal(nn.Dropout(0.5).eval()(x), x)
 
 
 @pytest.mark.parametrize("name", ["inception", "transformer"])

@@ -86,12 +86,6 @@ def test_a_network_is_trained_on_npu_with_our_operators(name):
 
 
 @pytest.mark.slow
-def test_volumes_are_denoised_on_npu_along_the_curve_of_the_cpu():
-    on_npu, on_cpu = (curve("train_models.py", "segnet", "--device", device)[1] for device in ("npu", "cpu"))
-    assert on_npu == pytest.approx(on_cpu, rel=0.05, abs=1e-4)
-
-
-@pytest.mark.slow
 def test_a_training_goes_on_from_a_file_on_another_device(tmp_path):
     """Also where torch_npu is not imported, and back."""
     file = tmp_path / "digits.pt"

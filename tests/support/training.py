@@ -3,7 +3,7 @@
 import contextlib
 import copy
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import torch_aclnn
 import torch
@@ -77,7 +77,7 @@ class Training:
         ]
         self.done = 0
 
-    def run(self, steps: int, before_step: Callable[[nn.Module], object] = lambda model: None) -> list[float]:
+    def run(self, steps: int) -> list[float]:
         """Train so many steps more and return the loss of each."""
         losses = []
         for _ in range(steps):
@@ -85,7 +85,6 @@ class Training:
             self.optimizer.zero_grad()
             loss = self.recipe.loss(self.model(x), y)
             loss.backward()
-            before_step(self.model)
             self.optimizer.step()
             self.scheduler.step()
             losses.append(loss.detach())

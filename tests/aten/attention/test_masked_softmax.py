@@ -6,18 +6,10 @@ from checks import FLOATS, definitions, drawn
 
 from cases import randn, rows, table, values
 
-
-def masked_softmax(x, mask):
-    weights = (0.5 * x).exp() * ~mask
-    return weights / weights.sum(-1, keepdim=True)
-
-
-MASK = torch.tensor([[True, False, False, True], [False] * 4, [False, True, True, False]])
 FLOAT = {"dtypes": (torch.float32,), "close": True}
 with_biases = torch_npu.npu_masked_softmax_with_rel_pos_bias
 X, BIAS = drawn(2, 3, 2, 4, 5), drawn(1, 1, 2, 4, 5)
 ROWS = [
-    ("aclnnScaledMaskedSoftmax", [drawn(2, 3, 4)], (MASK, 0.5, False), lambda x: masked_softmax(x, MASK), FLOATS),
     (with_biases, [X, drawn(1, 3, 1, 4, 5), BIAS], lambda *x: (*x, 0.5), lambda x, mask, b: (0.5 * x + mask + b).softmax(-1), FLOATS),
     (with_biases, [X, BIAS], lambda x, bias: (x, None, bias, 0.5), lambda x, bias: (0.5 * x + bias).softmax(-1), FLOATS),
 ]

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 TESTS = Path(__file__).parents[2]
-NUMBER_SIZE, TEXT_SIZE = 8, 8000  # of what a process leaves of its last call
+NUMBER_SIZE, TEXT_SIZE = 8, 8000  # bytes of the number and the text of its last call that a process leaves
 SECONDS = 900  # for a call, or for the start of a process: a busy machine takes long
 
 

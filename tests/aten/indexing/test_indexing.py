@@ -9,7 +9,7 @@ import torch_npu
 from checks import DEVICE, FLOATS, WHOLE, check, definitions, drawn, on_npu
 
 from cases import LAYOUTS, booleans, constant, integers, randn, rows, table, values
-from direct import call, client, fails, scalar
+from direct import call, client, fails
 
 PLACES = torch.tensor([[2, 1], [0, 3]])
 CUBES = [drawn(3, 4, 5)]
@@ -156,16 +156,6 @@ def test_scatter_at_positions(depth):
 def test_gather_v2(index_type):
     values, index = torch.arange(24.0).reshape(2, 3, 4), torch.tensor([[2, 0], [1, 1]])
     check("aclnnGatherV2", (values, 1, index.to(index_type)), torch.stack([values[:, i] for i in index.flatten()], 1).view(2, 2, 2, 4))
-
-
-def test_index_fill_tensor():
-    values = torch.arange(12).reshape(3, 4)
-    expected, there = values.clone(), values.to(DEVICE)
-    expected[:, [0, 3]] = -7
-    check("aclnnIndexFillTensor", (there, 1, [0, -1], scalar(-7)), expected)
-    assert there.cpu().equal(values)
-    call("aclnnInplaceIndexFillTensor", there, 1, [0, -1], scalar(-7))
-    assert there.cpu().equal(expected)
 
 
 @pytest.mark.parametrize("dtype", FLOATS, ids=str)

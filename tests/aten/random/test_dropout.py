@@ -68,7 +68,7 @@ def test_dropout(p, dtype):
     kept = y.detach().cpu() != 0
     assert abs(kept.double().mean() - (1 - p)) < 0.03
     torch.testing.assert_close(y.detach().cpu()[kept], (x.double() / (1 - p)).to(dtype)[kept])
-    assert torch.equal(leaf.grad.cpu() != 0, kept)
+    torch.testing.assert_close(leaf.grad.cpu(), torch.where(kept, 1 / (1 - p), 0).to(dtype))
 
 
 def test_dropout_in_place_drops_the_same():

@@ -1,10 +1,9 @@
 """reduction.cpp: reductions, norms, moments and scans."""
 
 import torch
-from checks import DEVICE, FLOATS, WHOLE, close, definitions, drawn
+from checks import DEVICE, FLOATS, WHOLE, definitions, drawn
 
 from cases import LAYOUTS, booleans, in_turn, permutation, randn, rows, table, uniform, values, written
-from direct import call, scalar
 
 NAN, HALF_AND_LONG, BYTES = float("nan"), (torch.float16, torch.int64), (*WHOLE, torch.int8)
 SUMS = """torch.sum(x); x.sum(1); x.sum((0, -1), keepdim=True); torch.mean(x); x.mean(-1); x.mean((0, 1), keepdim=True); torch.prod(x);
@@ -72,13 +71,6 @@ test_definitions = definitions(
         ("aclnnLogSumExp", X, ([], False), lambda x: x.logsumexp((0, 1, 2)), FLOATS[:1]),
     ]
 )
-
-
-def test_cumprod_in_place():
-    values = drawn(3, 4).float().to(DEVICE)
-    expected = torch.stack([values.cpu()[:, : i + 1].double().prod(1) for i in range(4)], 1)
-    call("aclnnInplaceCumprod", values, scalar(1))
-    close(values, expected)
 
 
 def test_booleans_are_counted_along_a_dimension():

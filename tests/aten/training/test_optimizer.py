@@ -43,18 +43,6 @@ def train(device, make, steps=4, count=5, **options):
     return [parameter.detach().cpu() for parameter in parameters]
 
 
-@pytest.mark.parametrize(("mode", "correction", "decay"), [(1, True, 0.1), (0, False, 0.1), (0, True, 0.0)])
-def test_adam_with_a_moving_average(mode, correction, decay):
-    grad, var, m, v, s = drawn(5), drawn(5).roll(1), drawn(5).roll(2), drawn(5).abs(), drawn(5).roll(3)
-    state = [one.float().to(DEVICE) for one in (var, m, v, s)]
-    call("aclnnApplyFusedEmaAdam", grad.float(), *state, torch.tensor([7]), 1e-2, 0.99, 0.9, 0.999, 1e-8, mode, correction, decay)
-    total = grad + decay * var * (1 - mode)
-    m, v = 0.9 * m + 0.1 * total, 0.999 * v + 0.001 * total**2
-    by_m, by_v = (1 - 0.9**7, 1 - 0.999**7) if correction else (1, 1)
-    var = var - 1e-2 * (m / by_m / ((v / by_v).sqrt() + 1e-8) + decay * var * mode)
-    close(state, (var, m, v, 0.99 * s + 0.01 * var))
-
-
 @of_the_950
 def test_fused_adam_in_one_kernel():
     """torch's own kernel on the CPU in float64; scaled gradients lose their scale, and nothing changes where one was infinite."""
