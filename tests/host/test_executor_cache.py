@@ -6,7 +6,9 @@ import ctypes
 import torch_aclnn
 import pytest
 import torch
+from torch_aclnn.loading.paths import libdir
 
+from support.library import Library
 from support.marks import host_engine_only
 
 pytestmark = host_engine_only
@@ -69,10 +71,7 @@ def test_other_numbers_are_another_call():
 
 
 def test_the_functions_take_what_is_no_key():
-    library = ctypes.CDLL("libopapi.so")
-    library.PTAGetExecCache.restype = library.PTAFindExecCache.restype = ctypes.c_void_p
-    library.PTAGetExecCache.argtypes = [ctypes.c_uint64, ctypes.c_void_p]
-    library.PTAFindExecCache.argtypes = [ctypes.c_char_p, ctypes.c_size_t, ctypes.c_void_p]
+    library = Library(str(libdir() / "libopapi.so"))
     size = ctypes.byref(ctypes.c_uint64())
     library.SetPTACacheHashKey(None, 0)
     assert library.PTAGetExecCache(0, size) is None

@@ -128,8 +128,9 @@ def test_the_links_between_documents_lead_somewhere():
     assert links and [link for document, link in links if not (document.parent / link).exists()] == []
 
 
-def test_promises_name_tests_that_exist():
-    named = named_tests("reliability.md")
+@pytest.mark.parametrize("page", ["reliability.md", "evidence.tsv"])
+def test_the_tests_that_a_page_names_exist(page: str):
+    named = named_tests(page)
     assert sum(map(len, named.values())) > 10
     for file, functions in named.items():
         assert functions <= set(re.findall(r"^def (test_\w+)", (ROOT / file).read_text(), re.MULTILINE)), file

@@ -1,11 +1,9 @@
 """The README is the first screen: its size, its session, its picture, what its table says of launches, and the repository's address."""
 
 import doctest
-import importlib.util
 import re
 import shutil
 from pathlib import Path
-from types import ModuleType
 
 import torch_aclnn
 import pytest
@@ -14,18 +12,11 @@ from torch import nn
 from torch_aclnn._repository import ADDRESS
 
 from support.marks import host_engine_only, refused_at_once
+from support.scripts import DOCS, load
 from support.subprocesses import output_of
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()
-
-
-def script(name: str) -> ModuleType:
-    """Import a script of docs/."""
-    specification = importlib.util.spec_from_file_location(name, ROOT / "docs" / f"{name}.py")
-    module = importlib.util.module_from_spec(specification)
-    specification.loader.exec_module(module)
-    return module
 
 
 def test_the_first_screen_stays_short():
@@ -52,7 +43,7 @@ print(doctest.DocTestRunner(optionflags={doctest.ELLIPSIS | doctest.NORMALIZE_WH
 
 
 def test_the_pictures_are_what_their_script_draws():
-    overview = script("draw_overview")
+    overview = load(DOCS / "draw_overview.py")
     for name in overview.LABELS:
         assert (ROOT / "docs" / name).read_text() == overview.picture(name)
 
@@ -95,7 +86,7 @@ def test_what_torch_npu_calls_and_what_a_converted_module_calls(module, inputs, 
 
 
 def test_the_address_of_the_repository_is_set_in_all_places_at_once(tmp_path):
-    address = script("set_address")
+    address = load(DOCS / "set_address.py")
     assert address.address() == ADDRESS
     for name in address.FILES:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)

@@ -169,7 +169,7 @@ PROVOKED: dict[str, Callable[[Any, Any, int], int]] = {
     "ACLNN_ERR_INNER_CREATE_EXECUTOR": lambda client, tasks, stream: tasks.run_out_of_memory_in_phase1(),
 }
 
-# Those of a process that begins or ends.
+# Codes that need a process of their own, because they come at its beginning or end.
 PROVOKED_IN_A_PROCESS = {
     "ACL_ERROR_UNINITIALIZE": "acl.aclFinalize()",
     "ACL_ERROR_REPEAT_INITIALIZE": "[acl.aclInit(None), acl.aclInit(None)][1]",
