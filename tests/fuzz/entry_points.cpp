@@ -33,7 +33,7 @@ int padding(Call_, Arguments_ a, uint64_t* size, aclOpExecutor** executor) {
     return phase1(a.tensors[0], a.tensors[1], a.arrays[0], a.tensors[2], size, executor);
 }
 
-// Of volumes with the pooling's stride and padding.
+// The entry point of volumes takes the pooling's stride and padding, too.
 template <auto phase1, size_t dims>
 int unpool(Call_, Arguments_ a, uint64_t* size, aclOpExecutor** executor) {
     const auto call = [&](auto... rest) {

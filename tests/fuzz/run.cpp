@@ -199,7 +199,7 @@ class Session {
         destroy();
     }
 
-    // To memory of its own; not onto an input that is read, because phase 1 refuses that too.
+    // Moves the output to memory of its own, and not to that of an input that is read, because phase 1 refuses that.
     void move_output() {
         const size_t out = call_.tensors.size() - 1;
         aclTensor* const tensor = handles_.arguments().tensors[out];

@@ -8,7 +8,7 @@ from typing import Any
 
 from torch_aclnn.check.records import FAILED, LESS_EXACT, NOT_OFFERED, PASSED, Check
 
-# Of the document; it is increased by a change that programs which read it must know of.
+# The version of the document, which increases with each change that breaks programs that read it.
 FORMAT = 6
 
 
