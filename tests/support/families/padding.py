@@ -107,7 +107,7 @@ def draw_arguments(draw: Draw, family: str, dims: int) -> tuple[Any, ...]:
 
 
 def calls(family: str, dims: int) -> Iterator[Call]:
-    widest = 2 + min(2, BEYOND[family])  # of a size of 3
+    widest = 2 + min(2, BEYOND[family])  # of a dimension of size 3
     for size, padding in (
         ((1, *last(dims, 1, 1, 5)), (1, 1, 0, 0, 0, 0)),
         ((2, 3, *last(dims, 2, 7, 6)), (1, 2, 3, 0, 1, 1)),
