@@ -29,6 +29,7 @@ nitpicky = True
 nitpick_ignore_regex = [
     ("py:.*", r"Tensor|(torch|collections|types|pathlib)\..*"),
     ("py:.*", r".*\._Module"),
+    ("py:.*", r"(list|dict)\[.*"),  # of a type whose default is made by a function
     ("py:.*", r"patch|Patch(\.changed)?"),  # documented below the module that defines it
 ]
 

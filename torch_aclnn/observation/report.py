@@ -64,10 +64,10 @@ class Moment:
     """What was in use right after an allocation, and where the program was.
 
     Attributes:
-        requested, reserved: bytes that the program asked for, and that the allocator held.
-        phase, node: of the step, and autograd's node in a backward.
+        requested: bytes that the program asked for; ``reserved`` are those that the allocator held.
+        phase: of the step; ``node`` is autograd's node in a backward.
         bytes: of the allocation.
-        categories, lines: the bytes in use by category, and by the lines with most of them.
+        categories: the bytes in use by category; ``lines`` are those by the lines with most of them.
         other_lines: those of all other lines.
 
     """
@@ -97,9 +97,9 @@ class Memory:
     """What the allocator held.
 
     Attributes:
-        requested, allocated, reserved: the maximum of the run.
+        requested: the maximum of the run, as ``allocated`` and ``reserved`` are.
         waiting: bytes that are free only after events of other streams.
-        retries, failures: how often the allocator emptied its cache and tried again, and how often in vain.
+        retries: how often the allocator emptied its cache and tried again; ``failures`` is how often in vain.
         room: whether the process's context and HCCL's buffers fit beside it.
 
     """
@@ -196,7 +196,7 @@ class Observed:
     Attributes:
         end: ``steps``, ``program``, ``error``, ``interrupted``, ``running`` (killed) or ``nothing``.
         out_of_memory: the last allocation that failed.
-        rank, world_size: None for a program that is no rank of several.
+        rank: None, as ``world_size`` is, for a program that is no rank of several.
         stage: the rank's first stage of a pipeline.
         equal_to: the rank whose figures these are, because the two are equal.
         dry: whether nothing was computed.
