@@ -211,7 +211,7 @@ REPORT = {
     "value_reads": [],
     "process": 1,
     "groups": {},
-    **{"stage": None, "equal_to": None},
+    **{"stage": None, "equal_to": None, "each_percent": None},
     "assumed": {"few integers received are those that this rank sent last": 2},
     "coverage": {
         **{"exit_code": 0, "versions": {}, "used": {}},
@@ -265,6 +265,7 @@ ENDS = {
     "a guessed size": ({"assumed": GUESSED}, 4, "values decided at train.py:7"),
     "too large by a guessed size": ({"assumed": GUESSED, "reserved": 59 * GIBIBYTE}, 4, "unreliable"),
     "experts": ({"assumed": {"experts are chosen evenly: moe.py:3": 4}}, 0, "chosen evenly at moe.py:3"),
+    "a range": ({"each_percent": 3 * MEBIBYTE}, 0, "for each percent of load above the experts' even one 3.00 MiB"),
     "failed": ({"end": "error", "failure": FAILED, "steps": 1}, 5, "at train.py:3 RuntimeError: no luck"),
     "a long message": ({"end": "error", "failure": {**FAILED, "message": "no luck " * 100}}, 5, "no ... MEMORY"),
     "interrupted": ({"end": "interrupted", "steps": 1}, 5, "the program was interrupted after 1 of 2 steps"),

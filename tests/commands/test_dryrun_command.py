@@ -144,6 +144,27 @@ def test_a_program_that_only_runs_forward_has_a_verdict(tmp_path):
     assert report["memory"]["peak"]["categories"]["parameters and buffers"] == 2 * 4 * (256 * 256 + 256) <= serving["first"]
 
 
+EXPERTS = """
+import torch, torch_npu
+router = torch.nn.Linear(64, 8).npu()
+optimizer = torch.optim.AdamW(router.parameters())
+for _ in range(3):
+    scores = router(torch.randn(1024, 64, device="npu"))
+    chosen = torch.zeros_like(scores).scatter(1, scores.topk(2)[1], 1)
+    received = torch.zeros(int(chosen[:, :4].sum()), 1024, device="npu")
+    assert not torch.isnan(scores.sum())
+    (scores.sum() + received.sum()).backward()
+    optimizer.step()
+"""
+
+
+def test_the_peak_with_experts_is_a_range(tmp_path):
+    done = dry_run(EXPERTS, "--json", str(tmp_path / "report.json"))
+    report = json.loads((tmp_path / "report.json").read_text())
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert report["each_percent"] == pytest.approx(1024 * 2 * 4 / 8 / 100 * 1024 * 4, rel=0.05)  # of rows of 4 KiB
+
+
 def test_a_training_that_does_not_fit_is_told_what_would_help():
     training = (
         SERVES.partition("def generate")[0]

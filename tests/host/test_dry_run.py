@@ -111,6 +111,9 @@ KNOWN = {
     "megabytes_of(lambda: ids.view(2, 2).float() @ ids.view(2, 2).float())": 16,  # the workspace
     "((ids >= 0) | (large[:4] > 0)).tolist()": [True] * 4,
     "(large[:4] > 0).logical_and_(ids < 0).tolist()": [False] * 4,
+    "torch.arange(1 << 18).npu()[-1].item()": (1 << 18) - 1,
+    # Values are finite.
+    "[test(large[:3]).tolist() for test in (torch.isnan, torch.isinf, torch.isfinite)]": [[False] * 3, [False] * 3, [True] * 3],
     # What a packed result can have at most does not count, but what it has.
     "len(torch.ones(1 << 19, dtype=torch.bool, device='npu').nonzero())": 1 << 19,
     "large.masked_select(torch.arange(1 << 20, device='npu') < 7).numel()": 7,
@@ -128,8 +131,9 @@ UNKNOWN = {
     "ids.float().index_fill_(0, ids[:1], large.sum().item()).fill_(large[0]).tolist()": [0.0] * 4,
     "[t.tolist() for t in torch._foreach_mul([large[:2]], 2)]": [[0.0, 0.0]],
     "torch.ones(4, device='npu').copy_(large[:4]).tolist()": [0.0] * 4,
-    "((ids > 0) | (large[:4] > 0)).tolist()": [False] * 4,
+    "((ids > 0) | (large[:4] > 0) | (large[:4] == large[4:8])).tolist()": [False] * 4,
     "torch.rand(1 << 14, device='npu')[:2].tolist()": [0.0] * 2,
+    "torch.ones(1 << 19).npu()[-1].item()": 0.0,
     "len(large[:100].nonzero())": 100,
     "len(large[:100][large[:100] > 0])": 100,
     "large[:100].unique().numel()": 100,

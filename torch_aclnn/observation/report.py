@@ -292,6 +292,7 @@ class Report(Observed):
         asked_steps: how many steps were asked for.
         assumed: what other ranks and values were taken to be, and how often.
         time: the estimate of ``--time``.
+        each_percent: the bytes that each percent of load above the experts' even one adds to the peak; None without an assumed choice.
 
     """
 
@@ -302,6 +303,7 @@ class Report(Observed):
     coverage: CoverageReport
     fits: Fits
     time: Estimate | None = None
+    each_percent: int | None = None
 
 
 def save(value: Any, path: Path) -> None:

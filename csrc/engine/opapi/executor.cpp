@@ -1,5 +1,6 @@
 #include "engine/opapi/executor.h"
 
+#include <cmath>
 #include <cstring>
 #include <list>
 #include <mutex>
@@ -173,6 +174,36 @@ bool is_dense(const aclTensor& tensor) {
     return count && view_bytes(tensor) == static_cast<size_t>(*count) * bits_of(tensor.dtype) / 8;
 }
 
+bool is_infinite(const aclScalar& scalar) {
+    double value = 0;
+    float single = 0;
+    if (scalar.dtype == ACL_DOUBLE) std::memcpy(&value, scalar.bytes.data(), sizeof(value));
+    if (scalar.dtype == ACL_FLOAT) std::memcpy(&single, scalar.bytes.data(), sizeof(single));
+    return std::isinf(value) || std::isinf(single);
+}
+
+// Tests for NaN and infinity: finite values equal themselves and differ from infinity, so that the result is the same for all.
+Task::Nature of_finite_values(Task::Nature nature, const std::vector<WatchedHandle>& arguments) {
+    const aclTensor* first = nullptr;
+    for (const WatchedHandle& argument : arguments) {
+        const aclTensor* const tensor = argument.tensor();
+        if (const aclScalar* const scalar = argument.scalar()) {
+            if (!is_infinite(*scalar)) return Task::Nature::other;
+            nature = nature == Task::Nature::equality ? Task::Nature::inequality : Task::Nature::equality;
+        } else if (tensor == nullptr) {
+            return Task::Nature::other;
+        } else if (argument.is_written()) {
+            if (tensor->dtype != ACL_BOOL || !is_dense(*tensor)) return Task::Nature::other;
+        } else if (first != nullptr && (first->first_element() != tensor->first_element() || first->sizes != tensor->sizes ||
+                                        first->strides != tensor->strides || first->dtype != tensor->dtype)) {
+            return Task::Nature::other;
+        } else {
+            first = tensor;
+        }
+    }
+    return nature;
+}
+
 }  // namespace
 
 void refuse_executor(const aclOpExecutor* executor) {
@@ -249,6 +280,7 @@ aclOpExecutor::Nature aclOpExecutor::nature() const {
             return tensor != nullptr && is_dense(*tensor) && test(*tensor);
         });
     };
+    if (nature == Nature::equality || nature == Nature::inequality) return of_finite_values(nature, watched);
     const bool is_of_bool = nature == Nature::disjunction || nature == Nature::conjunction;
     if (is_of_bool && !all([](const aclTensor& tensor) { return tensor.dtype == ACL_BOOL; })) return Nature::other;
     return nature == Nature::zeroing && !all([](const aclTensor&) { return true; }) ? Nature::other : nature;

@@ -18,7 +18,7 @@ from torch_aclnn.command.dryrun.arguments import check
 from torch_aclnn.command.dryrun.compare import compare
 from torch_aclnn.command.dryrun.details import details
 from torch_aclnn.command.dryrun.fit import Search
-from torch_aclnn.command.dryrun.fits import decide, ended_by_memory, guessed
+from torch_aclnn.command.dryrun.fits import EVEN, decide, ended_by_memory, guessed
 from torch_aclnn.command.dryrun.forks import Forks
 from torch_aclnn.command.dryrun.products import CONTEXT
 from torch_aclnn.command.dryrun.programs import problem_of_hook
@@ -29,6 +29,7 @@ from torch_aclnn.loading.hook_settings import OBSERVE, SETTINGS
 from torch_aclnn.observation.report import Observed, Report, Settings, load, save
 
 _ENOUGH = 16
+_UNEVEN = 1.1  # times its even share for the first half of the experts
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -50,6 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
         except ChildProcessError as problem:
             arguments.parser.error(f"--ranks: {problem}")
     report = _observed(arguments)
+    report.each_percent = _of_each_percent(arguments, report)
     times = ["", *section(report)] if arguments.time else []
     helps = remedies.lines(_with_more_memory(arguments, report))
     print("\n" + "\n".join([*first_screen(report), *times, *details(report), *helps, "", verdict(report)]))
@@ -65,6 +67,17 @@ def _with_more_memory(arguments: argparse.Namespace, report: Report) -> Report:
     whole = _observed(arguments, times=_ENOUGH, quiet=True)
     whole.fits = dataclasses.replace(whole.fits, total=report.fits.total)
     return whole
+
+
+def _of_each_percent(arguments: argparse.Namespace, report: Report) -> int | None:
+    """Return by how many bytes each percent of an uneven load of experts moves the peak, if the load was taken to be even."""
+    if arguments.expert_load is not None or report.end != "steps" or not any(what.startswith(EVEN) for what in report.assumed):
+        return None
+    asked = argparse.Namespace(**{**vars(arguments), "expert_load": _UNEVEN, "time": False})
+    uneven = _observed(asked, times=_ENOUGH, quiet=True)
+    if report.memory is None or uneven.memory is None or uneven.end != "steps":
+        return None
+    return round(abs(uneven.memory.allocated - report.memory.allocated) / (100 * (_UNEVEN - 1)))
 
 
 def _observed(arguments: argparse.Namespace, times: int = 1, quiet: bool = False) -> Report:

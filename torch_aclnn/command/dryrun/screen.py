@@ -5,7 +5,7 @@ import textwrap
 
 from torch_aclnn.command.dryrun.fits import EVEN, counted, doubts, guessed, has_served, met_own_limit, refused
 from torch_aclnn.command.dryrun.products import GIBIBYTE, MEBIBYTE
-from torch_aclnn.observation.report import Fits, Memory, Moment, Report
+from torch_aclnn.observation.report import Memory, Moment, Report
 
 WIDTH = 80
 LINES_OF_PEAK = 5
@@ -56,7 +56,7 @@ def first_screen(report: Report) -> list[str]:
     lines = [f"{title:<{WIDTH - len(presented)}}{presented}", "-" * WIDTH]
     lines += _decision(report)
     if report.memory is not None:
-        lines += ["", *_memory(report.memory, report.fits, report.product), *_serving(report)]
+        lines += ["", *_memory(report.memory, report), *_serving(report)]
         lines += ["", *_calls(report), *_communication(report)]
     return lines
 
@@ -112,14 +112,17 @@ def _end(report: Report) -> str:
     return f"{end}, at {failure.line}" if failure and failure.line else end
 
 
-def _memory(memory: Memory, fits: Fits, product: str) -> list[str]:
+def _memory(memory: Memory, report: Report) -> list[str]:
+    fits = report.fits
     lines = ["MEMORY"]
     lines += [row(f"  {part.what}", size(part.bytes)) for part in fits.summands]
-    lines += [row("  needed", size(fits.needed)), row(f"  of {product}'s total", size(fits.total))]
+    lines += [row("  needed", size(fits.needed)), row(f"  of {report.product}'s total", size(fits.total))]
     spare = fits.total - fits.needed
     lines += [row("  left" if spare >= 0 else "  too much", size(abs(spare)))]
     if memory.waiting:
         lines += [row("  more, if events of other streams are done only at the end of a step", size(memory.waiting))]
+    if report.each_percent is not None:
+        lines += [row("  more, for each percent of load above the experts' even one", size(report.each_percent))]
     cached = memory.reserved - memory.allocated
     lines += [row(f"  allocated at most {size(memory.allocated)}; cached or fragmented", size(cached))]
     failure = memory.at_the_first_failure

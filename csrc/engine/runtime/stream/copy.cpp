@@ -46,6 +46,18 @@ void require_count(const char* limit_name, size_t limit, size_t count) {
     if (count > limit) refuse(ACL_ERROR_RT_PARAM_INVALID, "count", text("at most ", limit_name, " (", limit, ")"), std::to_string(count));
 }
 
+// As numbers of words and of experts are, in 32 or 64 bits: the exponent of a float32 other than 0 makes its bits a larger number.
+bool is_of_small_integers(const MemoryRange& range) {
+    constexpr int32_t kMost = 1 << 23;
+    int32_t word = 0;
+    const auto* const bytes = static_cast<const char*>(range.view());
+    for (size_t at = 0; at + sizeof(word) <= range.bytes(); at += sizeof(word)) {
+        std::memcpy(&word, bytes + at, sizeof(word));
+        if (word <= -kMost || word >= kMost) return false;
+    }
+    return true;
+}
+
 // Copies rows, of which each begins a pitch after the one before.
 class Copy : public NamedTask {
    public:
@@ -61,7 +73,10 @@ class Copy : public NamedTask {
         return accesses;
     }
 
-    Nature nature() const override { return dst_.is_device_memory() && !src_.is_device_memory() ? Nature::uploading : Nature::other; }
+    Nature nature() const override {
+        const bool is_upload = dst_.is_device_memory() && !src_.is_device_memory();
+        return is_upload && !is_of_small_integers(src_) ? Nature::uploading : Nature::other;
+    }
 
     // memmove: on a device a copy onto itself is allowed.
     void run() override {

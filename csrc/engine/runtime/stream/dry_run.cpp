@@ -37,8 +37,12 @@ bool reads_known_values(const std::vector<MemoryAccess>& accesses) {
     return std::all_of(accesses.begin(), accesses.end(), [](const MemoryAccess& access) { return !is_read(access) || is_known(access); });
 }
 
-// True or false if one operand makes that of each element of the result, whatever the others are.
+// True or false if that is each element of the result, whatever the values are that are not known.
 std::optional<bool> decided(Task::Nature nature, const std::vector<MemoryAccess>& accesses) {
+    if (nature == Task::Nature::equality || nature == Task::Nature::inequality) {
+        note_assumption("unknown values are finite");
+        return nature == Task::Nature::equality;
+    }
     if (nature != Task::Nature::disjunction && nature != Task::Nature::conjunction) return std::nullopt;
     const bool result = nature == Task::Nature::disjunction;
     const auto decides = [result](const MemoryAccess& access) {

@@ -31,9 +31,10 @@ class TORCH_ACLNN_HOST_API Task {
     virtual const char* name() const = 0;  // must outlive the task: messages begin with it
     // Asked for with TORCH_ACLNN_HOST_MODE=check_streams, when the task is launched, and in a dry run, when it is to run.
     virtual std::vector<MemoryAccess> accesses() const { return {}; }
-    // What a dry run has to know of it: whether it draws random numbers, copies from the host, writes zeros, has a result whose size its
-    // values decide, chooses columns of a matrix, or combines BOOL, of which one operand may decide the result.
-    enum class Nature { other, drawing, uploading, zeroing, packing, choosing, disjunction, conjunction };
+    // What a dry run has to know of it: whether it draws random numbers, copies other than integers from the host, writes zeros, has a
+    // result whose size its values decide, chooses columns of a matrix, combines BOOL, of which one operand may decide the result, or is
+    // true or false of all finite values.
+    enum class Nature { other, drawing, uploading, zeroing, packing, choosing, disjunction, conjunction, equality, inequality };
     virtual Nature nature() const { return Nature::other; }
     // What a dry run may take its result for if it does not know the values.
     virtual std::optional<Choice> choice() const { return std::nullopt; }
