@@ -119,6 +119,7 @@ KNOWN = {
     "large.masked_select(torch.arange(1 << 20, device='npu') < 7).numel()": 7,
     # Experts are chosen evenly.
     "large[:24].view(6, 4).topk(2)[1].tolist()": [[0, 1], [2, 3]] * 3,
+    "[one.topk(2, dim)[1].tolist() for one in [large[:24].view(6, 4)] for dim in (1, 0)][1]": [[0, 0, 1, 1], [2, 2, 3, 3]],
     "torch_npu.npu_moe_gating_top_k_softmax(large[:24].view(6, 4), None, 3)[1].tolist()[1]": [3, 0, 1],
     "large.new_zeros(6, 4).scatter_(1, large[:24].view(6, 4).topk(2)[1], 1).sum(0).tolist()": [3.0] * 4,
     "torch.zeros(4 << 20, device='npu')[-2:].tolist()": [0.0] * 2,

@@ -298,10 +298,12 @@ std::optional<Choice> aclOpExecutor::choice() const {
     }
     if (scores == nullptr || numbers == nullptr || scores->sizes.size() != 2 || numbers->sizes.size() != 2) return std::nullopt;
     const auto number_bytes = static_cast<size_t>(bits_of(numbers->dtype) / 8);
-    const Choice found{numbers->first_element(), number_bytes, numbers->sizes[0], numbers->sizes[1], scores->sizes[1]};
-    const bool is_of_columns = found.rows == scores->sizes[0] && found.chosen < found.columns && found.chosen <= kMostChosen;
+    const int64_t rows = scores->sizes[0], columns = scores->sizes[1];
+    const bool is_of_rows = numbers->sizes[0] < rows && numbers->sizes[1] == columns;
+    const Choice found{numbers->first_element(), number_bytes, rows, numbers->sizes[is_of_rows ? 0 : 1], columns, is_of_rows};
+    const bool is_of_columns = numbers->sizes[0] == rows && found.chosen < columns && found.chosen <= kMostChosen;
     const bool is_index = numbers->dtype == ACL_INT32 || numbers->dtype == ACL_INT64;
-    return is_of_columns && is_index && found.rows > 0 && is_dense(*numbers) ? std::optional(found) : std::nullopt;
+    return (is_of_columns || is_of_rows) && is_index && rows > 0 && is_dense(*numbers) ? std::optional(found) : std::nullopt;
 }
 
 // The program may give a repeatable one other addresses, and destroy it, while the graph lives.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <mutex>
 #include <sstream>
 #include <string>
 
@@ -31,13 +32,40 @@ void write(const Choice& choice, double load) {
     }
 }
 
+// How many columns each row chose last, in a matrix of these sizes.
+struct LastChoice {
+    std::mutex mutex;
+    int64_t rows = 0, columns = 0, chosen = 0;
+} last_choice;
+
+template <class Number>
+void write_rows(const Choice& choice) {
+    auto* const to = static_cast<Number*>(host_view(choice.numbers));
+    for (int64_t column = 0; column < choice.columns; ++column) {
+        int64_t chosen = 0;
+        for (const bool wanted : {true, false})
+            for (int64_t row = 0; row < choice.rows && chosen < choice.chosen; ++row) {
+                const int64_t after = ((column - row * last_choice.chosen) % choice.columns + choice.columns) % choice.columns;
+                if ((after < last_choice.chosen) == wanted) to[chosen++ * choice.columns + column] = static_cast<Number>(row);
+            }
+    }
+}
+
 bool is_of_libraries(const std::string& line) {
     return line.find("/torch/") != std::string::npos || line.find("/torch_npu/") != std::string::npos;
 }
 
 }  // namespace
 
+bool is_known(const Choice& choice) {
+    const std::lock_guard<std::mutex> lock(last_choice.mutex);
+    return !choice.is_of_rows || (last_choice.rows == choice.rows && last_choice.columns == choice.columns);
+}
+
 void choose_evenly(const Choice& choice) {
+    const std::lock_guard<std::mutex> lock(last_choice.mutex);
+    if (choice.is_of_rows) return choice.number_bytes == sizeof(int32_t) ? write_rows<int32_t>(choice) : write_rows<int64_t>(choice);
+    last_choice.rows = choice.rows, last_choice.columns = choice.columns, last_choice.chosen = choice.chosen;
     const double load = config().expert_load;
     choice.number_bytes == sizeof(int32_t) ? write<int32_t>(choice, load) : write<int64_t>(choice, load);
 }

@@ -92,7 +92,7 @@ void skip(Task& task, Task::Nature nature, const std::vector<MemoryAccess>& acce
     if (nature == Task::Nature::packing) return select_unknown(task, accesses);
     task.skip();
     const auto choice = task.choice();
-    if (!choice || choice->bytes() > config().known_bytes) return;
+    if (!choice || choice->bytes() > config().known_bytes || !is_known(*choice)) return;
     make_room_for_values(choice->numbers, choice->bytes());
     choose_evenly(*choice);
     add_values(choice->numbers, choice->bytes());
