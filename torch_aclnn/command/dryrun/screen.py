@@ -11,6 +11,7 @@ WIDTH = 80
 LINES_OF_PEAK = 5
 _REFUSALS = 3
 _MESSAGE = 400
+_SIGNAL = 128  # and the signal's number is the exit code of a program that it ended
 _OWN_LIMIT = "a limit of this process refused it (set_per_process_memory_fraction, or ulimit -v)"
 
 _ENDS = {
@@ -104,6 +105,8 @@ def _end(report: Report) -> str:
     if report.end == "steps" or has_served(report, report.coverage):
         return ""
     exit_code = report.coverage.exit_code
+    if report.end == "nothing" and exit_code > _SIGNAL:
+        return f"signal {exit_code - _SIGNAL} ended the program before its first step"
     if report.end == "nothing" and exit_code:
         return f"the program ended with exit code {exit_code} before it used the npu device"
     code = f" with exit code {exit_code}" if report.end == "program" and exit_code else ""
