@@ -114,6 +114,7 @@ KNOWN = {
     "torch.arange(1 << 18).npu()[-1].item()": (1 << 18) - 1,
     # Values are finite.
     "[test(large[:3]).tolist() for test in (torch.isnan, torch.isinf, torch.isfinite)]": [[False] * 3, [False] * 3, [True] * 3],
+    "(large[:4].long() & (ids < 0) == 0).tolist()": [True] * 4,
     # What a packed result can have at most does not count, but what it has.
     "len(torch.ones(1 << 19, dtype=torch.bool, device='npu').nonzero())": 1 << 19,
     "large.masked_select(torch.arange(1 << 20, device='npu') < 7).numel()": 7,

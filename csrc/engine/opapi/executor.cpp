@@ -281,9 +281,9 @@ aclOpExecutor::Nature aclOpExecutor::nature() const {
         });
     };
     if (nature == Nature::equality || nature == Nature::inequality) return of_finite_values(nature, watched);
-    const bool is_of_bool = nature == Nature::disjunction || nature == Nature::conjunction;
-    if (is_of_bool && !all([](const aclTensor& tensor) { return tensor.dtype == ACL_BOOL; })) return Nature::other;
-    return nature == Nature::zeroing && !all([](const aclTensor&) { return true; }) ? Nature::other : nature;
+    if (nature == Nature::disjunction && !all([](const aclTensor& tensor) { return tensor.dtype == ACL_BOOL; })) return Nature::other;
+    const bool makes_zeros = nature == Nature::zeroing || nature == Nature::conjunction;
+    return makes_zeros && !all([](const aclTensor&) { return true; }) ? Nature::other : nature;
 }
 
 // Routers have at most so many experts for each token; a sampler chooses among more words.

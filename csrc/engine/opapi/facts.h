@@ -8,7 +8,7 @@
 namespace torch_aclnn::host {
 
 struct Facts {
-    Task::Nature nature = Task::Nature::other;  // of BOOL, if it is a disjunction or conjunction
+    Task::Nature nature = Task::Nature::other;  // disjunctions are those of BOOL
     bool fills = false;                         // works in place on memory of which it reads nothing
     bool has_system_workspace = false;          // a kernel of A2 and A3 that needs it
 };
