@@ -98,7 +98,7 @@ step()
 ENDS = {
     "out of memory": ("step(1 << 27)", 1, "514.00 MiB failed in step 2 at <string>:7 (its backward)"),
     "ended": ("raise SystemExit('configuration is wrong')", 5, "the program ended by itself with exit code 1 after 1 of 2 steps"),
-    "interrupted": ("raise KeyboardInterrupt", 5, "the program was interrupted after 1 of 2 steps, at <string>:10: KeyboardInterrupt"),
+    "interrupted": ("raise KeyboardInterrupt", 5, "the program was interrupted after 1 of 2 steps, at <string>:10 KeyboardInterrupt"),
 }
 
 
