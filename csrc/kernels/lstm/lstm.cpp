@@ -5,26 +5,17 @@
 #include "kernels/support/parallel.h"
 
 namespace torch_aclnn::kernels {
-namespace {
 
-// Of a unit, as a multiple of a copied element's.
-constexpr int64_t kCostOfStep = 24, kCostOfGradient = 8;
-
-// The loops have no scalar form.
-Isa isa_of_lanes() {
-    return std::max(isa(), Isa::baseline);
-}
-
-}  // namespace
+// The loops have no scalar form. A unit costs as much as so many copied elements.
 
 void lstm_step(const LstmStep& step, int64_t batch, int thread_count) {
-    LstmStepLoop* const loop = TORCH_ACLNN_LANES(isa_of_lanes(), lstm_step_rows);
-    parallel_for(batch, kCostOfStep * step.units, thread_count, [&](int64_t begin, int64_t end) { loop(step, begin, end); });
+    LstmStepLoop* const loop = TORCH_ACLNN_LANES(std::max(isa(), Isa::baseline), lstm_step_rows);
+    parallel_for(batch, 24 * step.units, thread_count, [&](int64_t begin, int64_t end) { loop(step, begin, end); });
 }
 
 void lstm_gradient(const LstmGradient& step, int64_t batch, int thread_count) {
-    LstmGradientLoop* const loop = TORCH_ACLNN_LANES(isa_of_lanes(), lstm_gradient_rows);
-    parallel_for(batch, kCostOfGradient * step.units, thread_count, [&](int64_t begin, int64_t end) { loop(step, begin, end); });
+    LstmGradientLoop* const loop = TORCH_ACLNN_LANES(std::max(isa(), Isa::baseline), lstm_gradient_rows);
+    parallel_for(batch, 8 * step.units, thread_count, [&](int64_t begin, int64_t end) { loop(step, begin, end); });
 }
 
 }  // namespace torch_aclnn::kernels

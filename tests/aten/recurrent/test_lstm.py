@@ -37,9 +37,11 @@ def test_a_single_layer_takes_the_entry_point():
     assert torch_aclnn.host.statistics().calls["aclnnLSTM"] == before + 1
 
 
-def test_the_fused_lstm_cell():
-    gates, hidden, c, bias = torch.randn(3, 20), torch.randn(3, 20), torch.randn(3, 5), torch.randn(20)
-    of_h, of_c = torch.randn(3, 5), torch.randn(3, 5)
+@pytest.mark.parametrize(("units", "scale"), [(5, 1), (37, 1), (64, 40)])
+def test_the_fused_lstm_cell(units, scale):
+    """In whole vectors and in the rest behind them, and with gates so large that their exponentials have no float32."""
+    gates, hidden, bias = (scale * torch.randn(*sizes, 4 * units) for sizes in ((3,), (3,), ()))
+    c, of_h, of_c = torch.randn(3, 3, units)
     leaves = [t.requires_grad_() for t in (gates, c, bias)]
     i, f, g, o = (gates + hidden + bias).chunk(4, 1)
     c_after = f.sigmoid() * c + i.sigmoid() * g.tanh()

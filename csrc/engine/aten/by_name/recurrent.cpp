@@ -91,6 +91,10 @@ at::Tensor rows(const at::Tensor& sequence) {
     return sequence.reshape({-1, sequence.size(-1)});
 }
 
+void write_all(Call& call, at::TensorList results) {
+    for (size_t i = 0; i < results.size(); i++) call.write(i, results[i]);
+}
+
 void run_lstm(Call& call, const Weights& weights, size_t mask, const at::Tensor& x) {
     require_plain_cell(call, kLstm);
     if (weights.input.size(0) % 4 != 0) refuse("weights", "4 gates side by side", shape_text(weights.input.t().sizes()));
@@ -98,30 +102,28 @@ void run_lstm(Call& call, const Weights& weights, size_t mask, const at::Tensor&
     const int64_t units = weights.input.size(0) / 4;
     at::Tensor h = state(call, mask + 1, units), c = state(call, mask + 2, units);
     const lstm::Step all = lstm::run(x, kLstm.converted(call, weights), active, is_reverse(call), h, c);
-    const at::Tensor y = all.h * active;
-    size_t i = 0;
-    for (const at::Tensor& result : {y, all.h, all.c, all.i, all.j, all.f, all.o, all.tanh_c}) call.write(i++, result);
+    write_all(call, {all.h * active, all.h, all.c, all.i, all.j, all.f, all.o, all.tanh_c});
 }
 
+// Of the weights of the input and of the state, as they come, the bias, the sequence and the initial states.
 struct LstmGradients {
-    at::Tensor gates, h_before;
+    at::Tensor input, hidden, bias, x, h, c;
 };
 
-// Inputs from `first` on: the initial h and c, h and c of all steps, the gradients of y and of the last h and c, the gates.
-LstmGradients run_lstm_backward(const Call& call, size_t first, size_t mask, const at::Tensor& x, const at::Tensor& hidden,
-                                at::Tensor& of_h, at::Tensor& of_c) {
+// Inputs from 4 on: the initial h and c, h and c of all steps, the gradients of y and of the last h and c, the gates, a mask.
+LstmGradients run_lstm_backward(const Call& call, const at::Tensor& x, const at::Tensor& input, const at::Tensor& hidden) {
     require_plain_cell(call, kLstm);
     const bool reverse = is_reverse(call);
-    const auto saved = [&](size_t i) { return steps_of(call, first + i); };
-    const lstm::Step all{saved(7), saved(8), saved(9), saved(10), saved(2), saved(3), saved(11)};
+    const auto saved = [&](size_t i) { return steps_of(call, i); };
+    const lstm::Step all{saved(11), saved(12), saved(13), saved(14), saved(6), saved(7), saved(15)};
     const int64_t units = all.h.size(2);
-    const at::Tensor h_before = states_before(state(call, first, units), all.h, reverse);
-    const at::Tensor c_before = states_before(state(call, first + 1, units), all.c, reverse);
-    of_h = state(call, first + 5, units), of_c = state(call, first + 6, units);
-    const at::Tensor active = active_steps(call, mask, x);
-    const at::Tensor of_state = kLstm.converted(call, hidden, 0);
-    const at::Tensor of_gates = lstm::run_backward_steps(all, c_before, active, reverse, of_state, saved(4), of_h, of_c);
-    return {kLstm.converted(call, of_gates, 2), h_before};
+    const at::Tensor h_before = states_before(state(call, 4, units), all.h, reverse);
+    const at::Tensor c_before = states_before(state(call, 5, units), all.c, reverse), active = active_steps(call, 16, x);
+    at::Tensor of_h = state(call, 9, units), of_c = state(call, 10, units);
+    const at::Tensor of_state = kLstm.converted(call, hidden.t(), 0);
+    const at::Tensor of_gates = lstm::run_backward_steps(all, c_before, active, reverse, of_state, saved(8), of_h, of_c);
+    const at::Tensor of_steps = kLstm.converted(call, of_gates, 2), gates = rows(of_steps);
+    return {at::mm(rows(x).t(), gates), at::mm(rows(h_before).t(), gates), gates.sum(0), at::matmul(of_steps, input.t()), of_h, of_c};
 }
 
 }  // namespace
@@ -136,17 +138,8 @@ OPERATOR(DynamicRNN) {
 OPERATOR(DynamicRNNGrad) {
     const at::Tensor x = sequence_of(call, 0), w = call.computing(1);
     const int64_t features = x.size(2), units = w.size(0) - features;
-    at::Tensor of_h, of_c;
-    const LstmGradients of = run_lstm_backward(call, 4, 16, x, w.narrow(0, features, units).t(), of_h, of_c);
-    const at::Tensor gates = rows(of.gates), of_w = at::empty_like(w);
-    at::Tensor of_input = of_w.narrow(0, 0, features), of_state = of_w.narrow(0, features, units);
-    at::mm_out(of_input, rows(x).t(), gates);
-    at::mm_out(of_state, rows(of.h_before).t(), gates);
-    call.write(0, of_w);
-    call.write(1, gates.sum(0));
-    call.write(2, at::matmul(of.gates, w.narrow(0, 0, features).t()));
-    call.write(3, of_h);
-    call.write(4, of_c);
+    const LstmGradients of = run_lstm_backward(call, x, w.narrow(0, 0, features), w.narrow(0, features, units));
+    write_all(call, {at::cat({of.input, of.hidden}), of.bias, of.x, of.h, of.c});
 }
 
 OPERATOR(DynamicRNNV2) {
@@ -156,16 +149,8 @@ OPERATOR(DynamicRNNV2) {
 }
 
 OPERATOR(DynamicRNNV2Grad) {
-    const at::Tensor x = steps_of(call, 0), input = call.computing(1);
-    at::Tensor of_h, of_c;
-    const LstmGradients of = run_lstm_backward(call, 4, 16, x, call.computing(2).t(), of_h, of_c);
-    const at::Tensor gates = rows(of.gates);
-    call.write(0, at::mm(rows(x).t(), gates));
-    call.write(1, at::mm(rows(of.h_before).t(), gates));
-    call.write(2, gates.sum(0));
-    call.write(3, at::matmul(of.gates, input.t()));
-    call.write(4, of_h);
-    call.write(5, of_c);
+    const LstmGradients of = run_lstm_backward(call, steps_of(call, 0), call.computing(1), call.computing(2));
+    write_all(call, {of.input, of.hidden, of.bias, of.x, of.h, of.c});
 }
 
 namespace {
@@ -187,30 +172,20 @@ OPERATOR(DynamicGRUV2) {
     const at::Tensor active = active_steps(call, 5, x);
     at::Tensor h = state(call, 6, w.input.size(0) / 3);
     const gru::Steps all = gru::run(x, w, active, false, h);
-    const at::Tensor states = at::stack(all.h);
-    call.write(0, states * active);
-    call.write(1, states);
-    call.write(2, at::stack(all.z));
-    call.write(3, at::stack(all.r));
-    call.write(4, at::stack(all.n));
-    call.write(5, at::stack(all.hn));
+    write_all(call, {all.h * active, all.h, all.z, all.r, all.n, all.hn});
 }
 
 OPERATOR(DynamicGRUV2Grad) {
     require_plain_gru(call);
     const at::Tensor x = sequence_of(call, 0), input = call.computing(1), hidden = call.computing(2);
     const auto saved = [&](size_t i) { return sequence_of(call, i); };
-    const gru::Gates gates{saved(9), saved(8), saved(10), saved(11)};
+    const gru::Steps gates{saved(9), saved(8), saved(10), saved(11), {}};
     const int64_t units = saved(5).size(2);
     const at::Tensor h_before = states_before(state(call, 4, units), saved(5), false);
     at::Tensor of_h = state(call, 7, units);
     const at::Tensor of_state = kGru.converted(call, hidden.t(), 0);
     gru::GateGradients of = gru::run_backward_steps(gates, h_before, active_steps(call, 12, x), false, of_state, saved(6), of_h);
     of = {kGru.converted(call, of.input, 2), kGru.converted(call, of.hidden, 2)};
-    call.write(0, at::mm(rows(x).t(), rows(of.input)));
-    call.write(1, at::mm(rows(h_before).t(), rows(of.hidden)));
-    call.write(2, rows(of.input).sum(0));
-    call.write(3, rows(of.hidden).sum(0));
-    call.write(4, at::matmul(of.input, input.t()));
-    call.write(5, of_h);
+    write_all(call, {at::mm(rows(x).t(), rows(of.input)), at::mm(rows(h_before).t(), rows(of.hidden)), rows(of.input).sum(0),
+                     rows(of.hidden).sum(0), at::matmul(of.input, input.t()), of_h});
 }

@@ -15,13 +15,13 @@ static void compute(const call::GRU& a) {
         const Steps all = run(of_layer, network.weights(index), active, network.is_reverse(index), h);
         a.hy[index].copy_(h);
         if (a.train) {
-            put(*a.rOut, index, at::stack(all.r));
-            put(*a.zOut, index, at::stack(all.z));
-            put(*a.nOut, index, at::stack(all.n));
-            put(*a.hnOut, index, at::stack(all.hn));
-            put(*a.hOut, index, at::stack(all.h));
+            put(*a.rOut, index, all.r);
+            put(*a.zOut, index, all.z);
+            put(*a.nOut, index, all.n);
+            put(*a.hnOut, index, all.hn);
+            put(*a.hOut, index, all.h);
         }
-        return at::stack(all.h) * active;
+        return all.h * active;
     });
     write(a.output, network.as_given(outputs));
 }
@@ -33,7 +33,7 @@ static void compute(const call::GRUBackward& a) {
         const Weights w = network.weights(index);
         const bool reverse = network.is_reverse(index);
         const auto saved = [index](at::TensorList list) { return upcast(list.at(index)); };
-        const Gates gates{saved(a.r), saved(a.z), saved(a.n), saved(a.hn)};
+        const Steps gates{saved(a.r), saved(a.z), saved(a.n), saved(a.hn), {}};
         const at::Tensor h_before = states_before(upcast(a.hx)[index], saved(a.h), reverse);
         at::Tensor of_h = upcast(a.dh)[index];
         const GateGradients of = run_backward_steps(gates, h_before, active, reverse, w.hidden, grad, of_h);

@@ -5,30 +5,24 @@
 
 namespace torch_aclnn::host::aten::gru {
 
-// Values of all steps that the backward needs.
+// Values of all steps, {steps, batch, units} each. The backward takes the states apart from them.
 struct Steps {
-    std::vector<at::Tensor> r, z, n, hn, h;
+    at::Tensor r, z, n, hn, h;
 };
 
 // All steps of one direction; h becomes the last state.
 inline Steps run(const at::Tensor& input, const Weights& w, const at::Tensor& active, bool reverse, at::Tensor& h) {
     const int64_t steps = input.size(0);
     const at::Tensor of_input = at::linear(input, w.input, w.input_bias);
-    const std::vector<at::Tensor> empty(steps);
-    Steps done{empty, empty, empty, empty, empty};
+    std::vector<at::Tensor> rs(steps), zs(steps), ns(steps), hns(steps), hs(steps);
     for_each_step(steps, reverse, [&](int64_t t) {
         const std::vector<at::Tensor> x = of_input[t].chunk(3, 1), s = at::linear(h, w.hidden, w.hidden_bias).chunk(3, 1);
         const at::Tensor r = at::sigmoid(x[0] + s[0]), z = at::sigmoid(x[1] + s[1]), n = at::tanh(x[2] + r * s[2]);
         h = at::where(active[t], n + z * (h - n), h);
-        done.r[t] = r, done.z[t] = z, done.n[t] = n, done.hn[t] = s[2], done.h[t] = h;
+        rs[t] = r, zs[t] = z, ns[t] = n, hns[t] = s[2], hs[t] = h;
     });
-    return done;
+    return {at::stack(rs), at::stack(zs), at::stack(ns), at::stack(hns), at::stack(hs)};
 }
-
-// Of all steps, {steps, batch, units} each.
-struct Gates {
-    at::Tensor r, z, n, hn;
-};
 
 // The gradients of what the input and the state before give to the gates.
 struct GateGradients {
@@ -36,7 +30,7 @@ struct GateGradients {
 };
 
 // of_h is the gradient of the last state, and becomes that of the initial one.
-inline GateGradients run_backward_steps(const Gates& gates, const at::Tensor& h_before, const at::Tensor& active, bool reverse,
+inline GateGradients run_backward_steps(const Steps& gates, const at::Tensor& h_before, const at::Tensor& active, bool reverse,
                                         const at::Tensor& hidden, const at::Tensor& of_output, at::Tensor& of_h) {
     const int64_t steps = h_before.size(0);
     std::vector<at::Tensor> of_input(steps), of_hidden(steps);
