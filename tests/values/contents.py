@@ -26,7 +26,7 @@ OTHERS = {re.compile(f"aclnn({pattern})"): kind for pattern, kind in {
     r"LinalgCholesky\.self": "definite",
     r"\w*Attention\w*\.\w+": "small",  # of large scores float32 has few places left
     r"\w*(Backward|Grad)\w*\.\w+": "finite",  # ATen's kernels have two answers for what is no number
-    r"(GridSampler|\w*(mm|Mm|Addr|MatMul|Matmul|Gemm|Addmv|Mv|Dot|Ger|Conv))\w*\.\w+": "finite",
+    r"(GridSampler|Slogdet|\w*(mm|Mm|Addr|MatMul|Matmul|Gemm|Addmv|Mv|Dot|Ger|Conv))\w*\.\w+": "finite",
     r"(SearchSorteds?|Bucketize)\.(sortedSequence|boundaries)": "ascending",
 }.items()}  # fmt: skip
 
