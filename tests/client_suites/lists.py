@@ -81,11 +81,13 @@ class Lists:
 
 def _text(files: Iterable[str]) -> str:
     """Write files by folder, without what all names have."""
-    folders: dict[str, list[str]] = {}
+    words: list[str] = []
+    folder = None
     for path in sorted(map(Path, files)):
-        folders.setdefault(f"{path.parent}:", []).append(_quoted(path.stem.removeprefix("test_")))
-    wrapper = textwrap.TextWrapper(WIDTH, break_long_words=False, break_on_hyphens=False)
-    return "".join(f"{wrapper.fill(' '.join([folder, *names]))}\n" for folder, names in folders.items())
+        if path.parent != folder:
+            words.append(f"{(folder := path.parent)}:")
+        words.append(_quoted(path.stem.removeprefix("test_")))
+    return textwrap.fill(" ".join(words), WIDTH, break_long_words=False, break_on_hyphens=False) + "\n"
 
 
 def _files(text: str) -> Iterator[str]:

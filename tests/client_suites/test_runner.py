@@ -235,7 +235,7 @@ def test_the_list_grows_and_never_shrinks(tmp_path):
     lists.update(records)
     assert lists.lost(records) == of_one
     lists.write()
-    assert (tmp_path / "passed.txt").read_text() == "a/b: one\n.: two\n" and Lists(tmp_path).passed == lists.passed
+    assert (tmp_path / "passed.txt").read_text() == "a/b: one .: two\n" and Lists(tmp_path).passed == lists.passed
     assert Lists(tmp_path).causes == {("test_three.py", "TestIt.test_a"): ("failed", "KeyError: no")}
 
 
