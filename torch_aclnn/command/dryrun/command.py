@@ -152,7 +152,7 @@ def _collected(arguments: argparse.Namespace, directory: Path, counted: Path, ex
     coverage.read(counted)
     assumed = Counter((counted / "findings").read_text().splitlines())
     observed = merged([load(Observed, path) for path in directory.glob("*.json") if path.name != SETTINGS])
-    time = estimated(observed, directory, arguments.chip, arguments.timeline) if arguments.time else None
+    time = estimated(observed, counted, arguments.chip, arguments.timeline) if arguments.time else None
     if observed.end == "nothing":
         observed.rank, observed.world_size = arguments.rank, arguments.world_size
     observed.product = observed.product or arguments.product
