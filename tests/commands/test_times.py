@@ -236,6 +236,27 @@ def test_a_trace_becomes_an_estimate_and_a_timeline(tmp_path: Path) -> None:
         estimate(trace, CHIP, {})
 
 
+@pytest.mark.parametrize(
+    ("card", "m", "k", "n", "dtype", "microseconds"),
+    [
+        ("A3", 2048, 512, 4096, "BF16", 53.0),
+        ("A3", 2048, 2048, 7168, "INT8", 131.0),
+        ("A3", 2048, 7168, 4608, "INT8", 252.0),
+        ("A3", 5, 7168, 16160, "BF16", 221.0),
+        ("910B4", 2048, 5120, 17408, "BF16", 1841.0),
+        ("910B4", 1, 5120, 17408, "BF16", 257.0),
+    ],
+)
+def test_products_take_what_was_published(card: str, m: int, k: int, n: int, dtype: str, microseconds: float) -> None:
+    cost = cost_of("aclnnMm", {"self": tensor(m, k, dtype=dtype), "mat2": tensor(k, n, dtype=dtype), "out": tensor(m, n)})
+    assert seconds_of(cost, find(card)) * 1e6 == pytest.approx(microseconds, rel=0.2)
+
+
+@pytest.mark.parametrize(("dies", "of_each", "microseconds"), [(16, 40 << 20, 3080.0), (16, 5e6, 435.0), (16, 1.3e6, 177.0), (8, 3.5e6, 167.0)])
+def test_gathers_take_what_was_published(dies: int, of_each: float, microseconds: float) -> None:
+    assert communication.seconds("HcclAllGather", dies * of_each, range(dies), find("A3")) * 1e6 == pytest.approx(microseconds, rel=0.2)
+
+
 @pytest.mark.parametrize("name", names())
 def test_each_number_of_a_chip_has_a_source(name: str) -> None:
     chip = find(name)

@@ -19,8 +19,9 @@ _NEEDED = (
     "efficiency",
     "microseconds",
 )
-_EFFICIENCIES = ("cube", "attention", "attention_backward", "bandwidth", "link", "node_link", "overlap")
+_EFFICIENCIES = ("cube", "attention", "attention_backward", "bandwidth", "cube_bandwidth", "link", "node_link", "overlap")
 _MICROSECONDS = ("launch", "kernel", "cube", "collective")
+_GROUPS = ("cube_tflops", "efficiency", "microseconds")
 LINKS = ("mesh", "switch", "pairs")  # each rank to each other with a part of the rate; to any with all of it; one path for all
 
 
@@ -100,7 +101,8 @@ def _read(path: Path) -> dict[str, Any]:
     if not isinstance(data, dict):
         raise ChipError(f"{path}: expected a JSON object that describes a chip")
     if "like" in data:
-        data = {**{key: value for key, value in _read(_FOLDER / f"{data['like']}.json").items() if key != "names"}, **data}
+        like = {key: value for key, value in _read(_FOLDER / f"{data['like']}.json").items() if key != "names"}
+        data = {**like, **data} | {group: {**like[group], **data[group]} for group in _GROUPS if group in like and group in data}
     for key, kind in (("about", str), ("soc", str), ("names", list)):
         if key == "names" and path.parent != _FOLDER:
             continue

@@ -218,10 +218,11 @@ class Machine:
 
 def seconds_of(cost: Cost, chip: Chip) -> float:
     """Return how long a launch takes on an idle chip."""
-    moving = cost.bytes / (chip["bandwidth_gib_s"] * (1 << 30) * chip["efficiency.bandwidth"])
-    if cost.unit == VECTOR:
-        return chip["microseconds.kernel"] * 1e-6 + moving
+    is_vector = cost.unit in (VECTOR, INDEXED)
+    seconds = cost.bytes / (chip["bandwidth_gib_s"] * (1 << 30) * chip[f"efficiency.{'' if is_vector else 'cube_'}bandwidth"])
     if cost.unit == INDEXED:
-        return float(chip["microseconds.kernel"] * 1e-6 + max(moving, cost.work / (chip["indexed_giga_elements_s"] * 1e9)))
-    peak = chip[f"cube_tflops.{cost.rate if cost.rate in chip.data['cube_tflops'] else 'bfloat16'}"] * 1e12
-    return float(chip["microseconds.cube"] * 1e-6 + max(moving, cost.work / (peak * chip[f"efficiency.{cost.unit}"])))
+        seconds = max(seconds, cost.work / (chip["indexed_giga_elements_s"] * 1e9))
+    elif not is_vector:
+        peak = chip[f"cube_tflops.{cost.rate if cost.rate in chip.data['cube_tflops'] else 'bfloat16'}"] * 1e12
+        seconds = max(seconds, cost.work / (peak * chip[f"efficiency.{cost.unit}"]))
+    return float(chip[f"microseconds.{'kernel' if is_vector else 'cube'}"] * 1e-6 + seconds)
