@@ -21,7 +21,7 @@ from torch_aclnn.command.dryrun.placeholders import filled, largest, placeholder
 from torch_aclnn.command.dryrun.products import CONTEXT, GIBIBYTE, MEBIBYTE, OUTSIDE, Known, hccl_buffers_of
 from torch_aclnn.command.dryrun.screen import first_screen
 from torch_aclnn.observation.categories import ACTIVATIONS, SHARDING, Labels, category_of
-from torch_aclnn.observation.equal_ranks import pipeline_stage
+from torch_aclnn.observation.equal_ranks import pipeline_ranks, pipeline_stage
 from torch_aclnn.observation.history import Block, replay
 from torch_aclnn.observation.lines import line_of
 from torch_aclnn.observation.operations import ObservedStep
@@ -330,12 +330,17 @@ def test_equal_ranks_have_one_row_and_the_worst_decides():
 
 @host_engine_only
 def test_a_stage_is_that_of_torchs_pipeline_or_of_megatrons(monkeypatch):
+    monkeypatch.setattr(torch.distributed, "get_process_group_ranks", list)
     stage = object.__new__(PipelineStage)
-    stage.stage_index = 3
-    assert pipeline_stage() == 3
-    megatron = SimpleNamespace(model_parallel_is_initialized=lambda: True, get_pipeline_model_parallel_rank=lambda: 1)
+    stage.stage_index, stage.group = 3, (4, 5)
+    assert (pipeline_stage(), pipeline_ranks()) == (3, [4, 5])
+    megatron = SimpleNamespace(
+        model_parallel_is_initialized=lambda: True,
+        get_pipeline_model_parallel_rank=lambda: 1,
+        get_pipeline_model_parallel_group=lambda: (0, 8),
+    )
     monkeypatch.setitem(sys.modules, "megatron.core.parallel_state", megatron)
-    assert pipeline_stage() == 1
+    assert (pipeline_stage(), pipeline_ranks()) == (1, [0, 8])
 
 
 def test_two_reports_are_compared():

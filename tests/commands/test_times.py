@@ -252,7 +252,9 @@ def test_products_take_what_was_published(card: str, m: int, k: int, n: int, dty
     assert seconds_of(cost, find(card)) * 1e6 == pytest.approx(microseconds, rel=0.2)
 
 
-@pytest.mark.parametrize(("dies", "of_each", "microseconds"), [(16, 40 << 20, 3080.0), (16, 5e6, 435.0), (16, 1.3e6, 177.0), (8, 3.5e6, 167.0)])
+@pytest.mark.parametrize(
+    ("dies", "of_each", "microseconds"), [(16, 40 << 20, 3080.0), (16, 5e6, 435.0), (16, 1.3e6, 177.0), (8, 3.5e6, 167.0)]
+)
 def test_gathers_take_what_was_published(dies: int, of_each: float, microseconds: float) -> None:
     assert communication.seconds("HcclAllGather", dies * of_each, range(dies), find("A3")) * 1e6 == pytest.approx(microseconds, rel=0.2)
 

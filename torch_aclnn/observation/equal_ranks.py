@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from torch import distributed
 from torch_aclnn.host import counts
 from torch_aclnn.observation import device
 
@@ -21,14 +22,26 @@ def variable(name: str) -> int | None:
 
 def pipeline_stage() -> int | None:
     """Return the first stage that this rank has of a pipeline of Megatron or torch, or None."""
-    megatron: Any = sys.modules.get(_MEGATRON)
-    if megatron is not None and megatron.model_parallel_is_initialized():
+    if (megatron := _megatron()) is not None:
         return int(megatron.get_pipeline_model_parallel_rank())
+    return min((int(stage.stage_index) for stage in _stages_of_torch()), default=None)
+
+
+def pipeline_ranks() -> list[int]:
+    """Return the ranks of this rank's pipeline of Megatron or torch, in the order of their stages."""
+    if (megatron := _megatron()) is not None:
+        return distributed.get_process_group_ranks(megatron.get_pipeline_model_parallel_group())
+    return next((distributed.get_process_group_ranks(stage.group or distributed.group.WORLD) for stage in _stages_of_torch()), [])
+
+
+def _megatron() -> Any:
+    state: Any = sys.modules.get(_MEGATRON)
+    return state if state is not None and state.model_parallel_is_initialized() else None
+
+
+def _stages_of_torch() -> list[Any]:
     pipelines: Any = sys.modules.get(_TORCH)
-    if pipelines is None:
-        return None
-    stages = (one for one in gc.get_objects() if issubclass(type(one), pipelines._PipelineStageBase))
-    return min((int(stage.stage_index) for stage in stages), default=None)
+    return [] if pipelines is None else [one for one in gc.get_objects() if issubclass(type(one), pipelines._PipelineStageBase)]
 
 
 class EqualRanks:

@@ -1,11 +1,11 @@
 """The trace of one step, for an estimate of its time."""
 
-import sys
 from typing import Any
 
 import torch
 from torch import distributed
 from torch_aclnn.host.registry import host_runtime
+from torch_aclnn.observation.equal_ranks import pipeline_ranks
 
 
 def resume(lines: bool) -> None:
@@ -14,14 +14,11 @@ def resume(lines: bool) -> None:
 
 
 def groups() -> dict[str, list[int]]:
-    """Return the ranks of each communicator of torch's process groups, by its name, and those of Megatron's pipeline as ``"pipeline"``."""
+    """Return the ranks of each communicator of torch's process groups, by its name, and those of the pipeline as ``"pipeline"``."""
     if not distributed.is_available() or not distributed.is_initialized():
         return {}
-    found = {}
-    state = sys.modules.get("megatron.core.parallel_state")
-    if state is not None and state.model_parallel_is_initialized():
-        # Messages go over communicators of two ranks, which do not tell how many stages there are.
-        found["pipeline"] = distributed.get_process_group_ranks(state.get_pipeline_model_parallel_group())
+    # Messages go over communicators of two ranks, too, which do not tell how many stages there are.
+    found = {"pipeline": pipeline_ranks()}
     for group, ranks in list(distributed.distributed_c10d._world.pg_group_ranks.items()):
         try:
             backend: Any = group._get_backend(torch.device("npu"))
