@@ -43,8 +43,8 @@ def of_stages(reports: list[Report], directory: Path, chip: Chip) -> list[Report
         if len(ranks) > 1 and first.rank == ranks[0] and all(rank in known for rank in ranks):
             stages = [known[rank] for rank in ranks]
             runs = [one if one.equal_to is None else known[one.equal_to] for one in stages]
-            traces = [list(launches.read(directory / f"{one.process}.trace")) for one in runs]
-            programs = [Program(trace, one.groups, one.rank or 0) for trace, one in zip(traces, runs, strict=True)]
+            calls = {one: list(launches.read(directory / f"{one}.trace")) for one in {one.process for one in runs}}
+            programs = [Program(calls[one.process], one.groups, one.rank or 0) for one in runs]
             for one, program, timeline in zip(stages, programs, simulate_stages(programs, chip), strict=True):
                 alone = dataclasses.replace(pipeline_of(program.calls, len(ranks)), bubbles=0.0)
                 known[one.rank] = dataclasses.replace(one, time=summary(timeline, chip, alone))
