@@ -2,6 +2,7 @@
 
 import json
 import math
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -194,7 +195,12 @@ def test_a_pipeline_is_told_from_a_ring() -> None:
     assert pipeline_of(ring).stages == 1
 
 
-def test_stages_wait_for_the_messages_of_each_other() -> None:
+def paired(name: str, peer: int) -> Call:
+    return Call(name, 0, json.dumps({"commName": "0:1", "ranks": 2, "count": 8, "destRank" if name == "HcclSend" else "srcRank": peer}))
+
+
+@pytest.mark.parametrize("message", [message, paired], ids=["of a group", "of two ranks"])
+def test_stages_wait_for_the_messages_of_each_other(message: Callable[[str, int], Call]) -> None:
     first = [launch(0), message("HcclSend", 1)] * 2 + [message("HcclRecv", 1), launch(0)] * 2
     last = [message("HcclRecv", 0), launch(0), launch(0), message("HcclSend", 0)] * 2
     groups = {"pipeline": [0, 4], "pp": [0, 4, 8, 12]}

@@ -9,6 +9,7 @@ from torch_aclnn.timing.chip import Chip
 from torch_aclnn.timing.launches import Call
 from torch_aclnn.timing.timeline import Machine, Timeline
 
+_PAIR = 2
 _Sent = defaultdict[tuple[int, int], deque[float]]  # by the stages from which and to which
 
 
@@ -47,11 +48,13 @@ class Post:
 
     def _peers(self, call: Call, key: str) -> list[int]:
         arguments, pipeline = json.loads(call.arguments), list(self._program.groups["pipeline"])
-        group = self._program.groups.get(arguments.get("commName", ""), ())
         peers = [arguments[key]] if key in arguments else arguments.get(f"{key}s", [])
-        ranks = [group[peer] for peer in peers if peer < len(group)]
         own = pipeline.index(self._program.rank)
-        return [(self._stage + pipeline.index(rank) - own) % len(pipeline) for rank in ranks if rank in pipeline]
+        if group := self._program.groups.get(arguments.get("commName", "")):
+            steps = [pipeline.index(group[peer]) - own for peer in peers if group[peer] in pipeline]
+        else:  # torch's communicator of two ranks, whose first is the lower one
+            steps = [1 if peer else -1 for peer in peers if arguments.get("ranks") == _PAIR]
+        return [(self._stage + step) % len(pipeline) for step in steps]
 
 
 def simulate_stages(programs: Sequence[Program], chip: Chip) -> list[Timeline]:
