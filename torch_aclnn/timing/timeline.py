@@ -93,6 +93,10 @@ class Machine:
         groups: the ranks of each communicator.
         post: the messages between this stage of a pipeline and the others; None if those are not simulated.
 
+    Attributes:
+        waits: whether a message that has not been sent holds the host up.
+        tasks: all that were made.
+
     """
 
     def __init__(self, chip: Chip, groups: Mapping[str, Sequence[int]], post: "Post | None" = None) -> None:
