@@ -5,7 +5,7 @@
 
 namespace torch_aclnn {
 
-// The divisor's is of aclnnAvgPool2dBackward; no page that was found tells of aclnnAvgPool3dBackward's.
+// The limit of the divisor is that of aclnnAvgPool2dBackward; no published page was found that states one for aclnnAvgPool3dBackward.
 constexpr int64_t kMaxDivisorOfAvgPool2d = 255, kMaxChannelsOfAvgPool2d = 65535;
 
 }  // namespace torch_aclnn

@@ -29,7 +29,7 @@ void run_empty_backward(int device) {
 // the GIL.
 extern "C" __attribute__((visibility("default"))) void torchAclnnHostFinishAutograd(int device) noexcept {
     try {
-        // On a thread to whose state Python has added nothing that autograd's thread would have to drop.
+        // The thread is a new one, to whose state Python has added nothing that autograd's thread would have to drop.
         std::packaged_task<void(int)> backward(run_empty_backward);
         const std::future<void> done = backward.get_future();
         std::thread thread(std::move(backward), device);

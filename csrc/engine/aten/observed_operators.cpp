@@ -18,7 +18,7 @@ std::atomic<Observer> observer{nullptr};
 // Operators whose results have a size that depends on values, for which the host waits.
 constexpr std::array<std::string_view, 5> kSizedByValues{"aten::nonzero", "aten::masked_select", "aten::_unique2", "aten::unique_dim",
                                                          "aten::unique_consecutive"};
-// Copies say nothing of what the program asks for, which is then said by their kind.
+// Operators such as copies, whose names do not tell what the program asks for.
 constexpr std::array<std::string_view, 7> kNamesOfCopies{"aten::copy_", "aten::_to_copy",   "aten::to",   "aten::item",
                                                          "aten::cpu",   "aten::contiguous", "aten::clone"};
 
@@ -63,7 +63,7 @@ void tell(const char* kind, const std::string& what, size_t bytes, const std::st
     if (const Observer function = observer.load()) function(kind, what.c_str(), bytes, note.c_str());
 }
 
-// Likewise, by the operator that the program has called, or another name if that says no more.
+// Tells the observer of a cause, by the operator that the program has called, or by another name if that tells more.
 void tell_cause(const char* kind, const char* otherwise, size_t bytes, const std::string& note) {
     const bool says_more = !operators.outermost.empty() && !is_one_of(operators.outermost, kNamesOfCopies);
     tell(kind, says_more ? operators.outermost : otherwise, bytes, note);

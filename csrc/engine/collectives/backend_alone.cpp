@@ -8,7 +8,7 @@ namespace {
 
 using Tensors = BackendAlone::Tensors;
 
-// What has been done by the time that it is returned.
+// Work that is complete when it is returned.
 class WorkAlone : public c10d::Work {
    public:
     explicit WorkAlone(Tensors results)
@@ -28,7 +28,7 @@ class WorkAlone : public c10d::Work {
     const c10::intrusive_ptr<c10::ivalue::Future> future_;
 };
 
-// As autograd sees what another rank writes: not at all.
+// Hides writes from autograd, as those of another rank are hidden from it.
 using Unseen = at::AutoDispatchBelowADInplaceOrView;
 
 // What another rank gives may be shorter or longer than what this one has; nobody knows the rest.
@@ -150,7 +150,7 @@ BackendAlone::Done BackendAlone::send(Tensors&, int, int) {
     return done();
 }
 
-// Of what another rank sends nothing is known.
+// Writes zeros, because what another rank sends is not known.
 BackendAlone::Done BackendAlone::recv(Tensors& tensors, int, int) {
     for (const auto& tensor : tensors) tensor.zero_();
     return done(tensors);

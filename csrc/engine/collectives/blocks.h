@@ -30,7 +30,7 @@ class RecordExchange {
     RecordExchange(c10d::Backend& backend, size_t bytes);
     // `all` has a record for each rank.
     void exchange(c10d::Backend& backend, const void* own, void* all);
-    // One of a rank to which this one gives none.
+    // Receives the record of a rank to which this one sends none.
     void take(c10d::Backend& backend, int peer, void* record);
 
    private:

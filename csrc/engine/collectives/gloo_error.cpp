@@ -6,7 +6,7 @@
 namespace torch_aclnn::host {
 namespace {
 
-// Without the place in gloo's source, in brackets in front of it, and the advice at the end.
+// Removes the place in gloo's source, which stands in brackets in front, and the advice at the end.
 std::string without_decoration(std::string message) {
     const size_t place = message.find(".cc:"), end = message.find("] ");
     if (message[0] == '[' && place < end && end != std::string::npos) message.erase(0, end + 2);

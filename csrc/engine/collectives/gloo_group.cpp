@@ -27,7 +27,7 @@ std::string failed_key(int rank) {
     return "failed/" + std::to_string(rank);
 }
 
-// It knows which others have failed.
+// The key under which a rank says that it knows which others have failed.
 std::string informed_key(int rank) {
     return "informed/" + std::to_string(rank);
 }
@@ -63,7 +63,7 @@ void run(Start&& start) {
     }
 }
 
-// Where the caller's buffers share memory, what is read would have been written.
+// Copies the input if it shares memory with the output, which would be written before the input is read.
 at::Tensor apart_from(const at::Tensor& output, const at::Tensor& input) {
     const auto begin = [](const at::Tensor& tensor) { return static_cast<const char*>(tensor.const_data_ptr()); };
     const bool apart = begin(input) + input.nbytes() <= begin(output) || begin(output) + output.nbytes() <= begin(input);
@@ -182,7 +182,7 @@ void GlooGroup::reduce_scatter(const void* input, void* output, uint64_t count, 
     reduce_scatter_blocks(*backend_, sent.tensor_split(size_), result, op);
 }
 
-// Gloo closes the connections when the last reference goes, which messages on their way still have.
+// Gloo closes the connections with the last reference to them. Messages in flight hold one, so they are aborted first.
 void GlooGroup::abandon() noexcept {
     if (messages_ == nullptr) return;
     messages_->abort();

@@ -107,7 +107,7 @@ void Messages::receive_all(const std::vector<Message>& receives) {
             const std::string differs = difference(message.peer, other, backend_->getRank(), own);
             if (other.kind != OperationKind::send) throw Error(HCCL_E_REMOTE, differs);
             answer(message.peer, own);
-            // It is taken all the same, so that the next message is the next one.
+            // A message that differs is received all the same, so that the next call receives the next one.
             if (!differs.empty()) {
                 target = empty_bytes(other.count * bytes_of(other.type));
                 differences += (differences.empty() ? "" : "; ") + differs;

@@ -43,7 +43,7 @@ void combine(const at::Tensor& one, const at::Tensor& other, HcclReduceOp op, at
     }
 }
 
-// Of two halves ATen computes in float32, and rounds once, without tensors of that type.
+// ATen computes sums of two half tensors in float32 and rounds once, without tensors of float32.
 bool are_two_of_floating_point(const Blocks& blocks) {
     return blocks.size() == 2 && at::isFloatingType(blocks[0].scalar_type());
 }

@@ -1,5 +1,5 @@
-// Reductions of what the ranks of a c10d::Backend have. What travels has the type of the elements; it is computed in the type that
-// tensors.h tells, in the order of the ranks, and rounded once.
+// Reductions over the ranks of a c10d::Backend. Messages have the type of the elements. Sums are computed in the type that tensors.h
+// states, in the order of the ranks, and rounded once.
 #pragma once
 
 #include "engine/collectives/blocks.h"
@@ -9,9 +9,10 @@ namespace torch_aclnn::host {
 
 // Gives each other rank its block of `sent`, and reduces what they give and this rank's own block to `result`, which may be that block.
 void reduce_scatter_blocks(c10d::Backend& backend, const Blocks& sent, const at::Tensor& result, HcclReduceOp op);
-// In place, one dimension. All is given to all: little to wait for, but many bytes if there are many elements or ranks.
+// Reduces one-dimensional elements in place. Each rank sends all of them to all others, which takes one step, but many bytes if there are
+// many elements or ranks.
 void all_reduce_all_at_once(c10d::Backend& backend, const at::Tensor& elements, HcclReduceOp op);
-// In place, one dimension. Each rank reduces a part, and gives it to the others.
+// The same, where each rank reduces a part and sends it to the others.
 void all_reduce_in_parts(c10d::Backend& backend, const at::Tensor& elements, HcclReduceOp op);
 
 }  // namespace torch_aclnn::host

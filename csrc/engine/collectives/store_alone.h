@@ -25,7 +25,7 @@ class StoreAlone : public c10d::HashStore {
    private:
     const int64_t ranks_;
     std::mutex mutex_;
-    // By what is left of a key without one of its numbers, which may be the rank.
+    // Values by the key without one of its numbers, because any of them may be the rank.
     std::map<std::string, std::vector<uint8_t>> by_pattern_;
 };
 

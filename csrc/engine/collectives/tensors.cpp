@@ -38,7 +38,8 @@ at::ScalarType computed_type_of(at::ScalarType type) {
     }
 }
 
-// Of 64 bits without sign, sums and products are those with sign; the order is that with sign after the highest bit is turned.
+// Sums and products of unsigned 64-bit integers have the bits of the signed ones. Their order is that of signed integers once the highest
+// bit is flipped.
 bool is_order_of_uint64(const at::Tensor& elements, HcclReduceOp op) {
     return elements.scalar_type() == at::kUInt64 && (op == HCCL_REDUCE_MAX || op == HCCL_REDUCE_MIN);
 }

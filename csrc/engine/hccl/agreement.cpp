@@ -1,4 +1,4 @@
-// Before data moves: do the ranks do the same?
+// Checks, before data moves, that all ranks are about to do the same.
 
 #include <map>
 

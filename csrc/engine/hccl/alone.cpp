@@ -30,7 +30,7 @@ void fill(char* output, size_t bytes, const char* input, size_t available) {
     if (known != bytes) std::memset(output + known, 0, bytes - known);
 }
 
-// As the shapes that stages of a pipeline tell each other.
+// Whether a message may be a shape that stages of a pipeline send each other.
 bool is_few_integers(const Message& message) {
     constexpr size_t kFewBytes = 64;
     return message.bytes <= kFewBytes && (message.type == HCCL_DATA_TYPE_INT64 || message.type == HCCL_DATA_TYPE_INT32);
@@ -87,7 +87,8 @@ class GroupAlone : public Group {
         if (is_few_integers(message)) sent_last_[message.bytes].assign(data, data + message.bytes);
     }
 
-    // Of what another rank sends nothing is known; few integers are taken for those that this one sent last, if it sent any.
+    // What another rank sends is not known. A message of a few integers is taken to equal the last one that this rank sent, if there is
+    // one.
     void receive(const Message& message) override {
         if (is_this(message.peer)) return to_itself_.receive(message);
         const auto sent = is_few_integers(message) ? sent_last_.find(message.bytes) : sent_last_.end();

@@ -19,7 +19,7 @@ using Counts = std::vector<uint64_t>;
 struct Layout {
     Counts counts, displacements;
 
-    // From the buffer's begin to the end of the last part.
+    // The bytes from the buffer's begin to the end of the last part.
     size_t extent(const char* parameter, HcclDataType type) const {
         uint64_t end = 0;
         for (size_t i = 0; i < counts.size(); ++i) {

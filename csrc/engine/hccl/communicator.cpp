@@ -18,7 +18,7 @@ constexpr int kCommunicationFailed = 507022;  // documented: communication betwe
 // torch_npu's watchdog ends the process when it hears of a failure. Until then it is left to the program to hear of it, as an exception.
 constexpr auto kTimeToSynchronize = std::chrono::seconds(2);
 
-// Of what was device memory when the operation was launched. The other ranks wait for this one, so it is no disagreement.
+// Refuses buffers that have been freed since the launch. The other ranks wait for this one, so this is no disagreement.
 void require_not_freed(const std::vector<Buffer>& buffers) {
     try {
         require_device_memory(buffers);
@@ -27,7 +27,7 @@ void require_not_freed(const std::vector<Buffer>& buffers) {
     }
 }
 
-// The buffers of an operator that computes, too, are tensors, which have types of their own.
+// Operators that compute and communicate are passed over: their buffers are tensors, whose types differ from the record's.
 void require_aligned(const Operation& operation) {
     if (operation.entry_point != nullptr) return;
     const auto size = static_cast<uintptr_t>(bytes_of(operation.record.type));
@@ -201,7 +201,7 @@ std::string Communicator::give_up(const Operation& operation) {
     }
 }
 
-// Who failed in another operation may be the reason, and so may be who did not fail.
+// Names the ranks that failed in another operation, and those that report nothing: either may be the reason of a timeout.
 std::string Communicator::what_is_known_of_others(const std::string& own) const {
     const auto failures = group_->failures_of_others();
     std::string failed_otherwise, missing;

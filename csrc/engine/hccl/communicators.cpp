@@ -16,7 +16,7 @@ namespace {
 constexpr uint32_t kMaxRanks = 65536;
 constexpr uint64_t kNoMember = 0xFFFFFFFF;  // documented: the caller belongs to no communicator of the call
 
-// Of a structure that may be older and shorter than ours; it begins with its size.
+// Reads the size that the structure begins with. An older one is shorter than ours.
 size_t size_of(const HcclCommConfig& config) {
     size_t size = 0;
     std::memcpy(&size, config.reserved, sizeof size);

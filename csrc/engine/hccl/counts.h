@@ -9,9 +9,9 @@
 namespace torch_aclnn::host {
 
 void count_communicator(const std::string& name, int ranks);
-// On a communicator that was counted.
+// Counts an operation on a communicator that was counted.
 void count_operation(const std::string& communicator, const Operation& operation);
-// Of the operation that the calling thread counted last: what it reads of this rank's memory, or writes, whichever is more.
+// The bytes of this rank's memory that the operation which the calling thread counted last reads or writes, whichever are more.
 uint64_t last_counted_bytes() noexcept;
 
 }  // namespace torch_aclnn::host

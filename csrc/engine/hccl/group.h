@@ -17,7 +17,7 @@ namespace torch_aclnn::host {
 
 struct OperationRecord;
 
-// To or from one rank.
+// What is sent to, or received from, one rank.
 struct Message {
     void* data;
     size_t bytes;
@@ -42,7 +42,7 @@ struct Part {
 // be called by one thread at a time.
 class Group {
    public:
-    // Of a message that its receiver did not expect so.
+    // Called for a message that differs from what its receiver expects.
     using Refused = std::function<void(const Message& message, const std::string& difference)>;
 
     virtual ~Group() = default;
@@ -66,16 +66,16 @@ class Group {
     virtual void receive(const Message& message) = 0;
     // All at the same time.
     virtual void exchange(const std::vector<Message>& sends, const std::vector<Message>& receives) = 0;
-    // Waits until what has been sent is on its way; before the end.
+    // Waits until all messages have left this rank. Called before the group ends.
     virtual void flush() = 0;
     // Breaks the connections, so that ranks which wait for this one fail too, before their timeout. Nothing but the two calls below and
     // flush() may follow.
     virtual void abandon() noexcept = 0;
     // Tells the other ranks which operation has failed here.
     virtual void report_failure(const std::string& operation) = 0;
-    // The same of those that say so within a moment, and does not return before they know it of each other.
+    // The operations that other ranks have reported as failed, by rank; waits a moment for reports, and until the ranks know each other's.
     virtual std::map<int, std::string> failures_of_others() = 0;
-    // The rank without which nobody can tell; -1 if it is not of this group.
+    // The rank that hosts the store in which the ranks find each other; -1 if it is not in this group.
     virtual int meeting_rank() const = 0;
 };
 

@@ -52,7 +52,7 @@ enum class OperationKind : uint32_t {
 // The C function's.
 TORCH_ACLNN_HOST_API const char* name_of(OperationKind kind) noexcept;
 
-// As it travels.
+// What ranks exchange of an operation.
 struct OperationRecord {
     OperationKind kind;
     HcclDataType type;
@@ -71,11 +71,11 @@ TORCH_ACLNN_HOST_API std::string description(const std::map<int, OperationRecord
 
 struct Operation {
     OperationRecord record;
-    // Of those where each rank has its own counts: what this one gives to each other, and takes from each.
+    // How many elements this rank gives to each other rank and takes from each, where every rank has counts of its own.
     std::vector<uint64_t> gives, takes;
     std::vector<Buffer> buffers;
     std::function<void()> skip = [] {};  // what a dry run does in the place of the body
-    const char* entry_point = nullptr;   // of one that computes, too, and has several versions of its kind
+    const char* entry_point = nullptr;   // of an operator that also computes, whose versions share a kind; else null
 
     const char* name() const { return entry_point != nullptr ? entry_point : name_of(record.kind); }
     bool is_collective() const { return host::is_collective(record.kind); }

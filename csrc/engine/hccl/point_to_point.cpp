@@ -1,4 +1,4 @@
-// Between two ranks.
+// Messages between two ranks.
 
 #include "engine/hccl/batch.h"
 #include "engine/hccl/communicator.h"

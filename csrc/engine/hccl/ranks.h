@@ -16,8 +16,8 @@ class Communicator;
 
 class TORCH_ACLNN_HOST_API Ranks {
    public:
-    // Of the communicator that HcclGetCommName names so. Of several, as ranks of one process have, that of the thread's device. HCCL_E_PARA
-    // if there is none.
+    // The ranks of the communicator that has this name (HcclGetCommName). If several have it, as where ranks share a process, it is that of
+    // the thread's device. HCCL_E_PARA if there is none.
     explicit Ranks(const std::string& name);
 
     int size() const { return size_; }

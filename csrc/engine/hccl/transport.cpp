@@ -15,7 +15,7 @@ Function* python_function(const char* name) {
     return reinterpret_cast<Function*>(dlsym(RTLD_DEFAULT, name));
 }
 
-// In a Python process that has not done so itself; whatever fails is printed there. The transport is registered while it is loaded.
+// Imports torch in a Python process that has not done so; a failure is printed there. The transport registers itself as it is loaded.
 void import_torch() {
     auto* const is_initialized = python_function<int()>("Py_IsInitialized");
     if (is_initialized == nullptr || is_initialized() == 0) return;

@@ -21,7 +21,7 @@ Compute adaptive_avg_pool(const Offer& offer, Named grad_output, Named self, Nam
     for (const Named& t : {grad_output, out}) require_same_format(t, self);
     require_same_front(grad_output, self, dims);
     require_sound({grad_output, self, out});
-    // A plane without any window has no gradient.
+    // A plane without any window has no gradient, so it is refused.
     if (grad_output.tensor->numel() == 0 && out.tensor->numel() > 0)
         refuse(grad_output.name, "at least one element for each plane of self", to_string(grad_output.tensor->sizes));
     require_not_empty_if_strict({grad_output, self});

@@ -12,7 +12,7 @@ std::string dim_name(uint64_t dim) {
     return "dimension " + std::to_string(dim);
 }
 
-// Of the types that a document lists, those that the product and the settings leave or add.
+// The types that a document lists, without those that the product lacks, and with those that a setting adds.
 DTypes offered(DTypes listed) {
     if (!traits_of(config().product).has_bf16) listed = listed.without(BF16);
     if (const DTypes others = listed.without(OF_950); config().product != Product::ascend950 && others.bits() != 0) listed = others;
@@ -26,7 +26,7 @@ std::vector<aclDataType> members(DTypes dtypes) {
     return found;
 }
 
-// A data type, with the words of CANN's messages, which programs look for.
+// Refuses a data type in the words of CANN's messages, which programs look for.
 std::string not_implemented(aclDataType dtype) {
     const std::string name = to_string(dtype);
     const bool has_name = name.find('(') == name.npos;
@@ -113,7 +113,7 @@ void require_length(const NamedPointer<aclIntArray>& array, std::initializer_lis
 
 void require_values(const NamedPointer<aclIntArray>& array, int64_t lowest) {
     for (int64_t value : array.handle->values)
-        // Beyond 32 bits no shape can match, and sums of such values could overflow.
+        // A value beyond 32 bits fits no shape, and sums of such values could overflow.
         if (value < lowest || value > INT32_MAX)
             refuse(array.name, "values of at least " + std::to_string(lowest) + " and below 2^31", std::to_string(value));
 }

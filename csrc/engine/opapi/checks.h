@@ -26,7 +26,7 @@ void require_live(const char* name, const Handle* handle) {
 
 TORCH_ACLNN_HOST_API void require_not_null(const char* name, const void* pointer);
 
-// 161001 unless the handle is given, 161002 unless it is live.
+// Refuses a null handle with 161001, and one that has been destroyed with 161002.
 template <class Handle>
 void require_handle(const char* name, const Handle* handle) {
     require_not_null(name, handle);
@@ -39,7 +39,7 @@ void require_handle(const char* name, const Handle* handle) {
 // view_bytes(), or 0 for a tensor without elements.
 TORCH_ACLNN_HOST_API size_t require_device_view(const Named& tensor, bool is_written = false, int beyond = ACLNN_ERR_PARAM_INVALID);
 
-// From the first element to the end of the last, in bytes, for a tensor that has elements and has been checked.
+// The bytes from the first element to the end of the last, of a tensor that has elements and has been checked.
 size_t view_bytes(const aclTensor& tensor);
 
 // The rules of require_device_view as strict mode has them, with a public format, all in memory of one device.

@@ -11,7 +11,8 @@
 namespace torch_aclnn::host {
 namespace {
 
-// The record of that name: one of the engine's, if the library is found in its place, or one that is made now, for good.
+// Returns the record of that name: the engine's own, if the program's library stands in for the engine's, or a new one that is never
+// deleted.
 EntryPoint& record_of(const char* name) {
     static std::mutex mutex;
     const std::lock_guard lock(mutex);

@@ -31,7 +31,7 @@ constexpr DTypes INT4(ACL_INT4);  // half a byte, which no C type has
 constexpr DTypes UINT16(ACL_UINT16), UINT32(ACL_UINT32), UINT64(ACL_UINT64);
 constexpr DTypes COMPLEX64(ACL_COMPLEX64), COMPLEX128(ACL_COMPLEX128);
 
-// Of the 950 alone.
+// Types that the 950 alone has.
 constexpr DTypes FLOAT8_E4M3FN(ACL_FLOAT8_E4M3FN), FLOAT8_E5M2(ACL_FLOAT8_E5M2), FLOAT8_E8M0(ACL_FLOAT8_E8M0), HIFLOAT8(ACL_HIFLOAT8);
 constexpr DTypes FLOAT4_E2M1(ACL_FLOAT4_E2M1), FLOAT4_E1M2(ACL_FLOAT4_E1M2);
 constexpr DTypes EIGHT_BIT_FLOATS = FLOAT8_E4M3FN | FLOAT8_E5M2 | FLOAT8_E8M0;
@@ -45,10 +45,10 @@ constexpr DTypes COMPLEX = COMPLEX64 | COMPLEX128;
 constexpr DTypes INDEX = INT32 | INT64;
 constexpr DTypes WIDE = FLOAT | FLOAT16 | DOUBLE | COMPLEX;
 constexpr DTypes NUMBERS = REAL | BOOL | COMPLEX;
-// Of what is quantised, also of eight numbers in one of INT32, and of scales, also of those in the form that hardware reads.
+// The types of quantised tensors, where an INT32 holds eight four-bit numbers, and of scales, where some have the form that hardware reads.
 constexpr DTypes QUANTISED = INT8 | INT4 | INT32 | ANY_FEW_BITS;
 constexpr DTypes SCALES = FLOATING | INT64 | UINT64 | FLOAT8_E8M0;
-// Where no document that may be read lists the types: what ATen's kernel has.
+// The types of ATen's kernel, for entry points of which no published page lists the types.
 constexpr DTypes ANY = NUMBERS | UINT16 | UINT32 | UINT64;
 
 }  // namespace torch_aclnn::host

@@ -37,7 +37,7 @@ Arguments tensors_of(const aclOpExecutor& executor) {
     return all;
 }
 
-// What phase 1 has checked of the tensors together, with one of them at another address.
+// Checks again, with one tensor at another address, what phase 1 has checked of the tensors together.
 void require_address(const aclOpExecutor& executor, const aclTensor* tensor, void* address) {
     aclTensor moved = *tensor;
     moved.data = address;
@@ -85,7 +85,7 @@ aclnnStatus set_address(const char* function, aclOpExecutor* executor, Arguments
     return guarded(function, body, kAclnnCodes);
 }
 
-// Of two threads one destroys a repeatable executor, or the other holds it.
+// Keeps a thread from destroying a repeatable executor while another one begins to hold it.
 std::mutex holding_repeatable;
 
 template <class Member, class List>
@@ -141,7 +141,7 @@ int64_t element_count_of(const aclOpExecutor& executor) {
     return elements;
 }
 
-// One that waits for other ranks must not keep other operators waiting.
+// An operator that waits for other ranks has a thread of its own, so that it does not keep other operators waiting.
 void compute_on_its_thread(const aclOpExecutor& executor) {
     if (executor.launch) {
         const OneThread here;
@@ -286,7 +286,7 @@ aclOpExecutor::Nature aclOpExecutor::nature() const {
     return makes_zeros && !all([](const aclTensor&) { return true; }) ? Nature::other : nature;
 }
 
-// Routers have at most so many experts for each token; a sampler chooses among more words.
+// A router chooses at most so many experts for a token. A sampler, which chooses among words, chooses more.
 std::optional<Choice> aclOpExecutor::choice() const {
     constexpr int64_t kMostChosen = 32;
     if (nature() != Nature::choosing) return std::nullopt;

@@ -50,7 +50,7 @@ class WatchedHandle {
     // Between the two the program may destroy the handle, and what is behind it stays.
     void hold() const { slots_.hold(handle_); }
     void drop() const { drop_(handle_); }
-    // A tensor that has another data address than in phase 1.
+    // Whether the tensor has another data address than in phase 1.
     bool was_moved() const { return tensor() != nullptr && tensor()->data != data_; }
     // The handle as a tensor, or as a scalar, or null if it is of another kind.
     const aclTensor* tensor() const { return as<aclTensor>(); }
@@ -110,9 +110,9 @@ struct TORCH_ACLNN_HOST_API aclOpExecutor final : torch_aclnn::host::Task, torch
     void skip() override;
     void finish() noexcept override;
     void keep() override;
-    // What is done of each run, whether it is computed or not.
+    // What each run does, whether it computes or not.
     void begin();
-    // For work that is done after phase 2 has returned, when the program may destroy the handles.
+    // Holds the handles for work that is done after phase 2 has returned, when the program may destroy them.
     void hold_arguments();
     void release_arguments() noexcept;
 
@@ -143,7 +143,7 @@ TORCH_ACLNN_HANDLE_KIND(aclOpExecutor)
 
 // "executor: expected one ... that has not been used up": 161001 for null, 161002 for one that is not live.
 void require_executor(const aclOpExecutor* executor);
-// Keeps a repeatable one until it has finished, although it may be destroyed before.
+// Keeps a repeatable executor alive until it has finished, although the program may destroy it before.
 void hold_repeatable(const aclOpExecutor* executor);
 [[noreturn]] void refuse_executor(const aclOpExecutor* executor);
 

@@ -21,7 +21,7 @@ namespace torch_aclnn::host {
 // An executor that can be made again and again. It keeps what is behind the handles, which the program destroys after the first.
 class Original {
    public:
-    // `arguments` are those that the executor was made of, unless they are the program's.
+    // `arguments` are copies of the arrays that the executor was made of; null where it uses those of the program.
     Original(const aclOpExecutor& made, std::vector<void*> data, std::shared_ptr<const void> arguments)
         : entry_point_(made.entry_point),
           inputs_(made.inputs),
@@ -41,7 +41,7 @@ class Original {
     Original(const Original&) = delete;
     Original& operator=(const Original&) = delete;
 
-    // Of the tensors, in their order.
+    // The addresses of the tensors' memory, in the tensors' order.
     const std::vector<void*>& data() const { return data_; }
     static std::unique_ptr<aclOpExecutor> again(std::shared_ptr<const Original> self) {
         auto made = std::make_unique<aclOpExecutor>(self->entry_point_, self->compute_);
@@ -124,7 +124,7 @@ struct Key {
 };
 thread_local Key thread_key;
 
-// The place of the first tensor with the address of each.
+// For each address the position of the first tensor that has it.
 std::vector<uint32_t> first_places(const std::vector<void*>& data) {
     std::vector<uint32_t> order(data.size()), first(data.size());
     std::iota(order.begin(), order.end(), 0);
@@ -247,7 +247,7 @@ using namespace torch_aclnn::host;
 
 // The functions have no codes. What cannot be cached is computed without the cache.
 
-// A trace has all of both phases.
+// With a trace nothing is cached, because it lists both phases of each call.
 bool CanUsePTACache(const char*) {
     return limit() > 0 && !tracing();
 }

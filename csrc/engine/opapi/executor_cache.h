@@ -10,7 +10,7 @@ namespace torch_aclnn::host {
 // Whether the calling thread has a key, so that phase 1 gives its executor a recipe.
 TORCH_ACLNN_HOST_API bool is_kept_for_later_calls();
 
-// Keeps what phase 1 has made under the calling thread's key, if it has a recipe, which it takes.
+// Keeps what phase 1 has made under the calling thread's key, if the executor has a recipe, which is moved out of it.
 void cache_executor(aclOpExecutor& made);
 
 // Drops all copies.

@@ -8,7 +8,8 @@
 #define TORCH_ACLNN_EXPAND2(...) TORCH_ACLNN_EXPAND1(TORCH_ACLNN_EXPAND1(TORCH_ACLNN_EXPAND1(__VA_ARGS__)))
 #define TORCH_ACLNN_EXPAND1(...) __VA_ARGS__
 
-// The preprocessor does not recurse; each step names the next one in a way that only the expansions above resolve.
+// A macro cannot call itself. Each step therefore names the next one without calling it, and each of the expansions above resolves one step
+// more.
 #define TORCH_ACLNN_FOR_EACH(macro, ...) __VA_OPT__(TORCH_ACLNN_EXPAND(TORCH_ACLNN_FOR_EACH_STEP(macro, __VA_ARGS__)))
 #define TORCH_ACLNN_FOR_EACH_STEP(macro, first, ...) \
     macro first __VA_OPT__(, TORCH_ACLNN_FOR_EACH_AGAIN TORCH_ACLNN_PARENS(macro, __VA_ARGS__))

@@ -19,7 +19,7 @@ constexpr const char* kLibrary = "libaclnn_math.so";
 void* find_in_aclnn_math(const char* function) noexcept {
     void* found = nullptr;
     guarded(function, [&] {
-        // It lies beside libopapi, and knows where torch's libraries are. What is loaded already is taken.
+        // The library lies beside libopapi, and its run path has torch's libraries, unless these are loaded already.
         void* const library = dlopen(kLibrary, RTLD_NOW | RTLD_LOCAL);
         if (library == nullptr) refuse_to_call(" does not load, which needs torch's libraries");
         found = dlsym(library, function);

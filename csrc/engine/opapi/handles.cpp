@@ -57,7 +57,7 @@ TORCH_ACLNN_SLOTS(aclScalarList)
 
 namespace {
 
-// Far more than any attribute has. A length that is not meant would otherwise be memory that the machine does not have.
+// Far more elements than any attribute has. Without the limit a wrong length could ask for more memory than the machine has.
 constexpr uint64_t kMaxLength = uint64_t{1} << 20;
 
 void require_length(const char* what, const void* source, uint64_t size) {

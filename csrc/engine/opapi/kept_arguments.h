@@ -12,7 +12,7 @@
 
 namespace torch_aclnn::host {
 
-// A handle of its own; a list's has its members' copies.
+// A copy of a handle. That of a list has copies of the members.
 template <class Handle>
 std::unique_ptr<Handle, MemberDeleter<Handle>> copy_of(const Handle& other) {
     std::unique_ptr<Handle, MemberDeleter<Handle>> copy;
@@ -51,7 +51,7 @@ class KeptArgument {
 
     // Where the C argument is.
     const void* address() const { return bytes_.data(); }
-    // Another of the same, with tensors of its own.
+    // A copy, with tensors of its own.
     KeptArgument copy() const { return copy_ == nullptr || !owner_ ? *this : copy_(owner_.get()); }
     void add_tensors(std::vector<aclTensor*>& tensors) const {
         if (visit_ != nullptr && owner_) visit_(owner_.get(), tensors);
@@ -75,14 +75,14 @@ class KeptArgument {
     void (*visit_)(void* handle, std::vector<aclTensor*>& tensors) = nullptr;
 };
 
-// Those of a call.
+// The kept arguments of a call.
 class TORCH_ACLNN_HOST_API KeptArguments {
    public:
     void add(KeptArgument argument) { arguments_.push_back(std::move(argument)); }
     // The tensors, and the members of lists, in their order.
     std::vector<aclTensor*> tensors() const;
     std::vector<const void*> addresses() const;
-    // The same with the storages' addresses of other tensors, as many as there are.
+    // A copy whose tensors have the given storage addresses, one for each.
     KeptArguments moved(const std::vector<void*>& data) const;
 
    private:

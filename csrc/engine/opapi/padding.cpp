@@ -42,8 +42,9 @@ void require_within_size(const PaddedPlane& p, bool may_be_size, const char* rea
     }
 }
 
-// PyTorch crops by negative values, for which only earlier documents have no place. What is repeated cyclically is not defined for them.
-// A reflection has the elements beside the edge only, once. The documents' limit on the others PyTorch does not have.
+// Negative values crop, as in PyTorch; only earlier documents exclude them, and a circular padding is not defined for them. A reflection is
+// less than the size, because it repeats each element beside the edge once. The documents' limit on other paddings, which PyTorch lacks,
+// holds in strict mode.
 void require_limits(Padding mode, const PaddedPlane& p) {
     const bool strict = config().strict;
     if (strict || mode == Padding::circular) require_no_crop(p, reason_of(strict && mode != Padding::circular));

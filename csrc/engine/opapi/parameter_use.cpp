@@ -19,7 +19,8 @@ bool is_one_of(const std::array<std::string_view, count>& names, std::string_vie
 
 constexpr std::array kOutputs = {"Out"sv,        "OptOut"sv,       "Packed"sv,     "PackableOut"sv,
                                  "FewBitsOut"sv, "AnyFormatOut"sv, "TensorsOut"sv, "OptTensorsOut"sv};
-// Some calls write them and others only read: a training's statistics and noise. The check of streams would report those too.
+// Parameters that some calls write and others only read, such as running statistics. Taken as written, the check of streams would report
+// calls that only read them.
 constexpr std::array kMayBeUpdated = {"runningMean"sv, "runningVar"sv, "noise"sv};
 
 }  // namespace

@@ -7,7 +7,7 @@ namespace torch_aclnn::host {
 
 struct ParameterUse {
     bool is_write;
-    bool keeps;  // what was there before is part of what is there then
+    bool keeps;  // the tensor's old values are part of its new ones, as of an in-place sum
 };
 
 // `is_written` tells whether the handle's type is one that may be written.

@@ -82,7 +82,7 @@ void require_executor_of(const char* entry_point, const aclOpExecutor* executor)
         refuse("executor", "one of " + std::string(entry_point), "one of " + std::string(executor->entry_point));
 }
 
-// Runs what puts the operator on the stream.
+// Runs the function that puts the operator on the stream.
 template <class Launch>
 void launch_or_fail_capture(const char* entry_point, aclrtStream stream, const Launch& launch) {
     try {
@@ -109,12 +109,12 @@ void put_on_stream(aclrtStream stream, UsedExecutor executor) {
         const std::shared_ptr<aclOpExecutor> shared = std::move(executor);
         return shared->launch(stream, shared);
     }
-    // One that may be used again, with other addresses, has to be over first.
+    // A repeatable executor has to finish first, because it may be used again with other addresses.
     executor->repeatable ? enqueue_and_wait(stream, *executor) : enqueue(stream, *executor);
     (void)executor.release();  // the stream finishes it
 }
 
-// The code of the runtime becomes aclnn's own for it.
+// Turns the code of an error of the runtime into aclnn's own for it.
 void put_on_stream_or_runtime_error(aclrtStream stream, UsedExecutor executor) {
     try {
         put_on_stream(stream, std::move(executor));

@@ -6,7 +6,7 @@
 
 namespace torch_aclnn::host {
 
-// As the kernels take them: (N, C, depth, rows, columns), with dimensions of size 1 for those that the tensor does not have.
+// Returns a view as the kernels take it: (N, C, depth, rows, columns), with size 1 for dimensions that the tensor lacks.
 kernels::View<5> view_of_planes(const aclTensor& tensor, uint64_t plane_dims);
 
 // An element of such a view, as the place in the tensor.

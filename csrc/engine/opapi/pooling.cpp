@@ -116,7 +116,7 @@ Compute avg_pool2d(const Offer& offer, Named grad_output, Named self, IntArray k
     return check_and_pool(a);
 }
 
-// No page that was found tells of the divisor's limits; torch_npu passes any.
+// No published page was found that limits the divisor; torch_npu passes any.
 Compute avg_pool3d(const Offer& offer, Named grad_output, Named self, IntArray kernel_size, IntArray stride, IntArray padding,
                    bool ceil_mode, bool count_include_pad, int64_t divisor_override, Named output) {
     const AvgPool a{grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, output, 3};

@@ -7,8 +7,8 @@
 
 namespace torch_aclnn::host {
 
-// By the newest page, which is of 8.5.0.alpha001 unless the operator's own page (docs/operators) says another. What is assumed no page
-// lists, and torch_npu passes it; strict mode refuses it.
+// What the newest page lists, which is of 8.5.0.alpha001 unless the operator's page in docs/operators names another. What is assumed is not
+// listed, but torch_npu passes it; strict mode refuses it.
 struct Offer {
     DTypes dtypes;  // of the gradient
     Products products;
@@ -18,7 +18,7 @@ struct Offer {
     constexpr DTypes taken() const { return dtypes | assumed_dtypes; }
 };
 
-// Of the data types those that are taken in the present mode.
+// The data types of the offer that are accepted in the present mode.
 DTypes accepted_dtypes(const Offer& offer);
 
 // 161002 unless the product that the engine presents offers the entry point.
@@ -26,6 +26,6 @@ void require_product(const Offer& offer);
 
 }  // namespace torch_aclnn::host
 
-// Of a row of contract/operators.h.
+// The Offer of an operator, from its row in contract/operators.h.
 #define OPAPI_OFFER(name, dtypes, assumed_dtypes) \
     (::torch_aclnn::host::Offer{dtypes, ::torch_aclnn::listed(#name).products, assumed_dtypes, ::torch_aclnn::listed(#name).assumed})

@@ -24,7 +24,7 @@ size_t slot_size(size_t needed) {
 
 constexpr size_t kStep = size_t{1} << 20;  // by which the part that can be used grows
 
-// Address space only, which costs no memory, not even a promise of it.
+// Reserves address space only, which counts neither as memory nor as committed memory.
 char* reserve(size_t size) {
     void* memory = mmap(nullptr, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     return memory == MAP_FAILED ? nullptr : static_cast<char*>(memory);

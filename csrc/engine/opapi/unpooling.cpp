@@ -19,7 +19,7 @@ void check_tensors(const Offer& offer, const Unpooling& u, DTypes index_types) {
     require_dtype(u.indices, index_types);
     require_same_shape(u.indices, u.self);
     require_sound({u.grad_output, u.self, u.indices, u.out});
-    // Those without N have a first dimension that may be 0, too.
+    // Refuses a size of 0 in any dimension but the batch. Without a batch the first dimension is C, which may be 0 too.
     for (const Named& t : {u.grad_output, u.self}) require_no_zero_dim_after_batch(t, t.tensor->rank());
 }
 
@@ -56,7 +56,7 @@ void check_gradient_shape(const Unpooling& u) {
     for (uint64_t d = 0; d < u.dims; ++d) require_size_of(u.grad_output, front + d, plane[d], "outputSize " + to_string(plane));
 }
 
-// INT32 as INT64, which the kernel takes.
+// Converts INT32 indices to INT64, which the kernel takes.
 class WideIndices {
    public:
     explicit WideIndices(const kernels::View<5>& indices) : view_(indices) {

@@ -46,7 +46,7 @@ Layout layout_of(const aclTensor& tensor) {
     return layout;
 }
 
-// Of so many elements from the beginning of a byte on.
+// The bytes of so many elements, the first of which begins a byte.
 int64_t bytes_of(aclDataType dtype, int64_t elements) {
     return (elements * bits_of(dtype) + 7) / 8;
 }
@@ -95,7 +95,7 @@ DeviceMemory find_memory(const Named& named, const Layout& layout) {
     int64_t bits;
     if (!layout.is_view || __builtin_mul_overflow(layout.end, bits_of(tensor.dtype), &bits))
         refuse(named.name, "a view that memory can hold", describe_view(tensor));
-    // From the data address on: behind the allocation's end, the offset may lead into another one.
+    // Counts from the data address, because an offset beyond the allocation's end may lead into another allocation.
     const auto bytes = static_cast<size_t>(bytes_of(tensor.dtype, layout.end));
     const auto memory = device_memory_at(tensor.data, bytes);
     if (!memory) refuse(named.name, "device memory", describe_missing_memory(tensor.data));
@@ -188,8 +188,8 @@ void require_apart(const Named& output, const Named& other) {
         refuse(output.name, "memory of its own", "memory that is also that of " + std::string(other.name));
 }
 
-// Of two tensors whose places meet; returns whether an input is an output. An output may be an input exactly, or have an input as its real
-// parts, as where torch_npu conjugates. A list may have a tensor twice, as those into which torch_npu's captured graphs copy.
+// Refuses two tensors that share memory, and returns whether an input is an output. An output may be exactly an input, or have an input as
+// its real parts, as where torch_npu conjugates. A list may contain a tensor twice, as those into which torch_npu's captured graphs copy.
 bool require_apart(const Place& one, const Place& other) {
     const bool may_be_one = one.is_written() != other.is_written() || one.handle->name() == other.handle->name();
     if (may_be_one && is_same_view(*one.tensor, *other.tensor)) return one.is_written() != other.is_written();
@@ -269,7 +269,7 @@ bool require_outputs_apart(const std::vector<WatchedHandle>& arguments, bool is_
         if (handle.is_written() && !end->is_contiguous && !is_filled) require_elements_apart(end->named());
         ++end;
     }
-    // To compare a few with each other costs less than to sort them.
+    // A few are compared with each other, which costs less than sorting them.
     const bool is_sorted = !many.empty();
     if (is_sorted) std::sort(places, end, [](const Place& a, const Place& b) { return a.begin < b.begin; });
     bool has_input_as_output = false;

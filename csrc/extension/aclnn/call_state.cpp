@@ -35,7 +35,7 @@ bool is_switched_off() {
     return get != nullptr && get(kDeterministic, &value) == 0 && value == 0;
 }
 
-// For a torch_npu that exports no function for it.
+// Sets the switch where torch_npu exports no function for it.
 void set_deterministic(bool deterministic) {
     using SetOption = int (*)(int option, int64_t value);
     static const auto set = reinterpret_cast<SetOption>(find_in_runtime("aclrtCtxSetSysParamOpt"));
@@ -45,7 +45,7 @@ void set_deterministic(bool deterministic) {
 // In mode 2 torch_npu's own operators call phase 1 on the queue, and set the switch there to what it was when they were called. Phase 1 of
 // ours is called at once, so those must be done before the switch is set: each would set it while the other one relies on it.
 void wait_for_queued_operators() {
-    // As torch_npu reads it, once.
+    // The variable is read once, as torch_npu reads it.
     static const bool is_phase1_queued = [] {
         const char *mode = std::getenv("TASK_QUEUE_ENABLE"), *blocking = std::getenv("ASCEND_LAUNCH_BLOCKING");
         return mode != nullptr && std::strtol(mode, nullptr, 10) == 2 && (blocking == nullptr || std::strtol(blocking, nullptr, 10) != 1);

@@ -5,8 +5,8 @@
 
 namespace torch_aclnn {
 
-// For the calling thread, around one call: the deterministic switch as torch has it now, and no key of another operator in the library's
-// cache of executors, where one that threw in phase 1 may have left it.
+// Around one call of the calling thread, sets the deterministic switch as torch has it now, and clears a key that another operator which
+// threw in phase 1 may have left in the library's cache of executors.
 class CallState {
    public:
     CallState();
@@ -15,7 +15,7 @@ class CallState {
     CallState& operator=(const CallState&) = delete;
 };
 
-// From before phase 1 until phase 2 has been queued: the workspace that the library may keep for huge tensors.
+// Holds the workspace that the library may keep for huge tensors, from before phase 1 until phase 2 has been queued.
 class HugeMemoryScope {
    public:
     HugeMemoryScope();

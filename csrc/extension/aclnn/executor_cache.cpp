@@ -33,11 +33,11 @@ const Functions& functions() {
     return once;
 }
 
-// How many cores the calling thread may use, which phase 1 divides the work for.
+// Adds the numbers of cores that the calling thread may use, by which phase 1 divides the work.
 void add_limits_of_cores(CacheKey& key) {
     using GetLimit = int (*)(int kind, uint32_t* count);
     static const auto get = reinterpret_cast<GetLimit>(find_in_runtime("aclrtGetResInCurrentThread"));
-    for (const int kind : {0, 1}) {  // matrices' and vectors'
+    for (const int kind : {0, 1}) {  // the limit of matrix cores and that of vector cores
         uint32_t count = 0;
         if (get != nullptr && get(kind, &count) == 0) key.add(count);
     }
@@ -61,7 +61,7 @@ void CacheKey::add(const void* data, size_t size) {
     bytes_.append(bytes, bytes + size);
 }
 
-// What its handle is made of, but the address, which goes beside the key.
+// Adds what the tensor's handle is made of. The address goes beside the key.
 void CacheKey::add(const at::Tensor& tensor) {
     add(tensor.defined());
     if (!tensor.defined()) return;

@@ -5,7 +5,7 @@
 
 namespace torch_aclnn {
 
-// As torch_npu's own fill_ of a floating-point tensor.
+// Fills a floating-point tensor as torch_npu's own fill_ does.
 void fill(const at::Tensor& tensor, double value);
 
 }  // namespace torch_aclnn

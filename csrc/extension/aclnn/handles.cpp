@@ -52,7 +52,7 @@ aclDataType data_type(at::ScalarType type) {
     }
 }
 
-// As torch_npu describes its tensors.
+// The format by which torch_npu describes a tensor of that many dimensions.
 aclFormat format_of_rank(int64_t rank) {
     switch (rank) {
         case 3: return ACL_FORMAT_NCL;

@@ -14,8 +14,8 @@
 
 namespace torch_aclnn {
 
-// An executor may be destroyed only if it is repeatable. Neither function is in every version of CANN, where one that is not run stays
-// behind, as torch_npu's own do.
+// An executor may be destroyed only if it is repeatable. Some versions of CANN lack the two functions; there an executor that is not run is
+// leaked, as those of torch_npu are.
 Executor::~Executor() {
     if (executor_ == nullptr || may_be_cached_) return;
     using Function = Status (*)(aclOpExecutor*);

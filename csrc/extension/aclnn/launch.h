@@ -106,7 +106,7 @@ class CachedCall final : public QueuedCall {
 // an executor of the same call, that one runs, and there is no phase 1.
 template <class Phase1, class... Arguments>
 void call(const EntryPoint<Phase1>& entry_point, const Arguments&... arguments) {
-    // Before the key: the executor that is kept under it has the address of the copy.
+    // This comes before the key is made, because the executor that is kept under it has the address of the copy.
     if ((is_in_private_format(arguments) || ...)) return call(entry_point, in_base_format(arguments)...);
     const CallState state;
     const Stream stream = current_stream();

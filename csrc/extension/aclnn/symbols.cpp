@@ -44,7 +44,7 @@ std::vector<std::string> vendors() {
     return directories;
 }
 
-// Root does not run what another user could have written, nor any user what a third one could have.
+// Whether root or the user of this process owns the file, because another owner could have put anything into it.
 bool is_of_trusted_owner(const std::string& file) {
     struct stat status = {};
     return stat(file.c_str(), &status) == 0 && (status.st_uid == getuid() || status.st_uid == 0);
@@ -64,7 +64,8 @@ std::vector<std::string> parts() {
     return names;
 }
 
-// All that load, in torch_npu's order: custom operators, the parts of the operator library, all of it, and those of its forerunners.
+// Opens the libraries that load, in torch_npu's order: custom operators, the parts of the operator library, the whole library, and its
+// older names.
 std::vector<void*> open_libraries() {
     std::vector<void*> opened;
     const auto open = [&](const std::string& file) {

@@ -24,7 +24,7 @@ struct BatchNormDerivative {
 
     static auto fields(auto& self) { return std::tie(self.input, self.weight, self.mean, self.invstd, self.bias_type, self.eps); }
 
-    // Of input, weight and bias.
+    // Returns the gradients of input, weight and bias.
     variable_list operator()(const variable_list& gradients, const Wanted& wanted) const {
         const at::Tensor& grad_output = gradients[0];
         if (!grad_output.defined()) return variable_list(3);
@@ -45,7 +45,7 @@ struct BatchNormDerivative {
         return op.call(grad_output, input, weight, mean, invstd, eps, wanted);
     }
 
-    // Of operators that have derivatives; the statistics are functions of the input, too.
+    // Computes the gradients by operators that have derivatives. The statistics are functions of the input, too.
     BatchNormGradients differentiable(const at::Tensor& grad_output, bool wants_input) const {
         const at::Scalar count = elements_of_channel(input);
         const at::ScalarType type = mean.scalar_type();

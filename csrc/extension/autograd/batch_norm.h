@@ -21,7 +21,7 @@ bool has_fused_batch_norm(const BatchNormArguments& arguments);
 // torch's batch norm in training, running statistics included.
 at::Tensor train_batch_norm(const BatchNormArguments& arguments);
 
-// Of input, weight and bias; undefined where not wanted.
+// The gradients of input, weight and bias; undefined where not wanted.
 using BatchNormGradients = std::tuple<at::Tensor, at::Tensor, at::Tensor>;
 
 c10::SymInt elements_of_channel(const at::Tensor& input);

@@ -33,7 +33,7 @@ variable_list BatchNormElemtArguments::operator()(const variable_list& gradients
             at::Tensor()};
 }
 
-// For the functions in Python, whose derivative is this one too. It is made of torch's operators, which torch.func and torch.compile know.
+// The derivative, which the functions in Python use too. It consists of torch's operators, which torch.func and torch.compile know.
 static std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor, at::Tensor, at::Tensor, at::Tensor> derivative(
     const at::Tensor& gradient, const at::Tensor& grad_out, const at::Tensor& input, const at::Tensor& mean, const at::Tensor& invstd,
     const std::optional<at::Tensor>& weight, const at::Tensor& sum_dy, const at::Tensor& sum_dy_xmu, const at::Tensor& count) {

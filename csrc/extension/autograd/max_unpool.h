@@ -7,7 +7,7 @@
 
 namespace torch_aclnn {
 
-// Of 2-D unpooling the result's size says all.
+// 2-D unpooling needs no more than the size of the result.
 struct MaxUnpoolArguments {
     c10::SymDimVector output_size;
     c10::SmallVector<int64_t, 3> stride, padding;
@@ -15,8 +15,8 @@ struct MaxUnpoolArguments {
     static auto fields(auto& self) { return std::tie(self.output_size, self.stride, self.padding); }
 };
 
-// Of max_unpool2d_backward and max_unpool3d_backward. A gather's derivative is a scatter that adds, because two elements may have come from
-// one place.
+// The derivative of max_unpool2d_backward and max_unpool3d_backward. They gather, so it is a scatter that adds, because two elements may
+// have come from one place.
 template <class Row>
 struct MaxUnpoolBackwardDerivative {
     static constexpr const char* kName = Row::kBackwardNode;

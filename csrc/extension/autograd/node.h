@@ -39,7 +39,7 @@ template <class T>
 bool has_tangent(const T&) {
     return false;
 }
-// Of torch's only level of forward mode.
+// Whether the tensor has a tangent. torch's forward mode has one level only.
 inline bool has_tangent(const at::Tensor& tensor) {
     return tensor._fw_grad(0).defined();
 }
@@ -47,7 +47,7 @@ inline bool has_tangent(const std::optional<at::Tensor>& tensor) {
     return tensor && has_tangent(*tensor);
 }
 
-// The nodes would lose tangents without a word.
+// Refuses tensors with tangents of forward-mode differentiation, which the nodes would drop silently.
 template <class... Arguments>
 void refuse_tangents(const char* name, const Arguments&... arguments) {
     TORCH_CHECK_NOT_IMPLEMENTED(!(... || has_tangent(arguments)), name,

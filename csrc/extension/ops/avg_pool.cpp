@@ -47,7 +47,7 @@ struct AvgPoolBackward : PlaneGradient<Row> {
         return p;
     }
     at::IntArrayRef effective_stride() const { return stride.empty() ? kernel_size : stride; }
-    // To the entry point and the kernel 0 means none.
+    // The divisor as the entry point and the kernel take it, to which 0 means none.
     int64_t divisor() const { return divisor_override.value_or(0); }
 
     void check() const {

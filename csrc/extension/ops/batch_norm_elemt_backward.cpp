@@ -41,7 +41,7 @@ struct BatchNormElemtBackward {
     const at::Tensor& sum_dy_xmu;
     const at::Tensor& count;
 
-    // Undefined stands for ones.
+    // An undefined weight stands for ones.
     const at::Tensor& weight_or_undefined() const {
         static const at::Tensor undefined;
         return weight ? *weight : undefined;

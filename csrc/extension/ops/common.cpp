@@ -55,7 +55,7 @@ void check_values(const char* op, const char* name, c10::SymIntArrayRef values, 
                         INT32_MAX, ", got ", values);
 }
 
-// So that sums of a size and of paddings hold in int64_t.
+// A larger size could overflow int64_t together with paddings.
 constexpr int64_t kMaxSize = int64_t{1} << 61;
 
 void check_countable(const char* op, const char* name, c10::SymIntArrayRef sizes) {

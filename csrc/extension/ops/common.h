@@ -22,11 +22,11 @@ void check_same_device(const char* op, std::initializer_list<NamedTensor> tensor
 void check_rank(const char* op, const char* name, int64_t rank, int64_t lowest, int64_t highest);
 // `origin` says what the expected sizes follow from, if that is more than one other tensor.
 void check_size(const char* op, const char* name, c10::SymIntArrayRef got, c10::SymIntArrayRef expected, const char* origin = "");
-// The same for a list of numbers: as many as listed, each from `lowest` on and below 2^31, which no size of a tensor reaches.
+// RuntimeError unless a list has as many numbers as expected, each at least `lowest` and below 2^31.
 void check_length(const char* op, const char* name, size_t length, std::initializer_list<size_t> allowed);
 void check_values(const char* op, const char* name, at::IntArrayRef values, int64_t lowest);
 void check_values(const char* op, const char* name, c10::SymIntArrayRef values, int64_t lowest);
-// No negative size, and a product that int64_t holds.
+// RuntimeError for a negative size, or sizes whose product int64_t does not hold.
 void check_countable(const char* op, const char* name, c10::SymIntArrayRef sizes);
 // RuntimeError unless it is on the device of `input` and has a value for each of its channels; undefined passes.
 void check_per_channel(const char* op, const at::Tensor& input, const NamedTensor& values);

@@ -78,7 +78,7 @@ struct MaxUnpoolBackward {
         if (!result.is_same(grad_input)) grad_input.copy_(result);
     }
 
-    // Elements only move, so that a listed type of their width serves where theirs is not.
+    // Returns the tensor as a listed type of the same width where its own is not listed, because elements only move.
     static at::Tensor as_listed(const at::Tensor& tensor) {
         if (tensor.scalar_type() == at::kBFloat16) return tensor.view(at::kShort);
         return kDims == 2 && tensor.scalar_type() == at::kDouble ? tensor.view(at::kLong) : tensor;
@@ -87,7 +87,7 @@ struct MaxUnpoolBackward {
     void call_with(const at::Tensor& listed_grad_output, const at::Tensor& result) const {
         static const EntryPoint<Phase1> entry_point(Row::kEntryPoint);
         const auto call_with_rest = [&](auto... rest) {
-            // Of `self` only the shape is read, so a handle over the result stands for it.
+            // The entry point reads only the shape of `self`, so a handle over the result stands for it.
             call(entry_point, listed_grad_output, result, listed_indices(), C10_AS_INTARRAYREF_SLOW(output_size), rest..., result);
         };
         if constexpr (kDims == 3)

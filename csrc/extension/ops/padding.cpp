@@ -56,7 +56,7 @@ struct PadBackward : PlaneGradient<Row> {
     }
 
     void run_npu(const at::Tensor& grad_input) const {
-        // Not every page lists bfloat16, and none on the older products: float32 for that, rounded once.
+        // Where bfloat16 is not listed, as on older products, the gradient is computed in float32 and rounded once.
         const bool is_listed = grad_input.scalar_type() != at::kBFloat16 || (Row::kListsBfloat16 && is_a2_or_later());
         if (is_listed) return call_with(grad_output, grad_input);
         const at::Tensor wide_grad_output = grad_output.to(at::kFloat);

@@ -18,12 +18,12 @@ bool begins_with(std::string_view text, std::string_view start) {
     return text.substr(0, start.size()) == start;
 }
 
-// Nothing if the product is not known, or newer than the pages.
+// Returns no product for one that is not known, or newer than the pages.
 std::optional<Product> product_of(std::string_view soc) {
     if (begins_with(soc, "Ascend310P")) return Product::inference;
     if (begins_with(soc, "Ascend310B")) return Product::edge;
     if (begins_with(soc, "Ascend910_")) return Product::a3;
-    // Ascend910B by itself is of the first generation.
+    // The name Ascend910B without a suffix is a product of the first generation.
     if (begins_with(soc, "Ascend910B") && soc.size() > std::string_view("Ascend910B").size()) return Product::a2;
     return begins_with(soc, "Ascend910") ? std::optional(Product::former) : std::nullopt;
 }
@@ -46,7 +46,7 @@ bool is_in_library(const std::string& entry_point) {
     return find_operator(entry_point.c_str()) != nullptr && find_operator((entry_point + "GetWorkspaceSize").c_str()) != nullptr;
 }
 
-// By row.
+// Whether the library has the entry point of each row of kListed.
 const auto& in_library() {
     static const auto once = [] {
         std::array<bool, std::size(kListed)> found{};

@@ -46,7 +46,7 @@ PyObject* result_of(const Compute& compute) {
     return THPVariable_Wrap(std::move(result));
 }
 
-// What a product does not offer, the function in Python leaves to torch.
+// Whether the product offers the operator. If not, the function in Python leaves the call to torch.
 bool is_here(const at::Tensor& input, const char* operator_name) {
     return !input.is_privateuseone() || is_offered(operator_name);
 }
@@ -98,7 +98,7 @@ PyObject* adaptive_avg_pool(PyObject* const* arguments) {
     return apply(*input, AdaptiveAvgPoolMap<Row>{c10::SymDimVector(output_size->begin(), output_size->end())});
 }
 
-// Paddings below the sizes that they extend, which every mode takes.
+// Calls a padding whose sizes are below those that they extend, which every mode accepts.
 template <class Row>
 PyObject* pad(PyObject* const* arguments) {
     constexpr int kSides = 2 * Row::kDims;
@@ -190,7 +190,7 @@ PyMethodDef method(const char* name, const char* doc) {
 }  // namespace
 
 PyMethodDef* functions() {
-// Of each family the methods of the module, named as the functions of torch_aclnn.functional.
+// The methods of the module for each family, with the names of the functions of torch_aclnn.functional.
 #define TORCH_ACLNN_AVERAGE_POOLING_METHOD(Type, name, ...) \
     method<avg_pool<rows::Type>, 7>(                        \
         #name, "(input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override) -> pooled input"),

@@ -7,7 +7,7 @@
 namespace torch_aclnn {
 namespace {
 
-// torch has one type for all nodes of which it was not told, and gives it with an instance only.
+// A node of which torch was not told. torch has one Python type for all such nodes, which it returns for an instance only.
 struct UnknownNode final : torch::autograd::Node {
     torch::autograd::variable_list apply(torch::autograd::variable_list&&) override { return {}; }
 };

@@ -5,7 +5,7 @@
 
 namespace torch_aclnn {
 
-// A new reference to what `type(tensor.grad_fn)` is of this package's nodes.
+// Returns a new reference to the Python type of this package's nodes, `type(tensor.grad_fn)`.
 PyObject* node_type();
 
 }  // namespace torch_aclnn

@@ -30,7 +30,8 @@ class BatchNormPass {
    private:
     static constexpr int64_t kBlock = BatchNormJob::kBlock;
 
-    // Both inputs have adjacent elements, input has the result's dtype, and grad_out that, the computation's, or autocast's.
+    // Whether elements of both inputs are adjacent, input has the result's dtype, and grad_out has the dtype Gradient: that one, the one of
+    // the computation, or the one of autocast.
     template <class Gradient>
     bool reads_in_place() const {
         return job_.grad_out.stride[row_] == 1 && job_.input.stride[row_] == 1 && job_.input.dtype == job_.grad_input.dtype &&

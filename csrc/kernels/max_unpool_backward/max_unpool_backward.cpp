@@ -65,7 +65,8 @@ bool prefers_channels_together(const View<5>& grad_output) {
     return channels_innermost(grad_output) && grad_output.bytes() / grad_output.size[0] > kSecondCacheBytes;
 }
 
-// Whether what is picked is worth to be fetched ahead. Few indices leave most of grad_output where it is.
+// Whether the elements of grad_output that the indices name come from memory rather than from a cache, so that prefetching them pays. Few
+// indices touch little of grad_output.
 bool are_read_from_memory(const View<5>& grad_output, const View<5>& indices) {
     return 2 * (grad_output.bytes() + indices.bytes()) > last_cache_bytes();
 }

@@ -1,4 +1,4 @@
-// The sums along a row, which a table lists: of unequal windows, and of short rows.
+// Sums along a row by a table that lists their terms, for windows of different sizes and for short rows.
 #pragma once
 
 #include "kernels/separable/stages.h"

@@ -63,7 +63,7 @@ inline void gather_sums(const Source* source, const GatherTable table, Target* t
         store<kGatherLanes>(target + block * kGatherLanes, gather_sum(source, table, block));
 }
 
-// The same of a stage, with its scale.
+// The sums of a stage, multiplied by its scale where it has one.
 template <class Source, class Target>
 inline void stage_sums(const GatherStage stage, const Source* source, Target* target) {
     constexpr int N = kGatherLanes;

@@ -99,7 +99,8 @@ class AveragePlanes {
         }
     }
 
-    // Continues the first row of `width` elements up to `count`, and a little further. Each next row mends what the one before spoilt.
+    // Copies the first row of `width` elements behind itself until there are `count` elements. A copy may write beyond its row's end, and
+    // the next copy overwrites that.
     static void repeat(T* row, int64_t width, int64_t count) {
         constexpr int64_t N = kVectorBytes / sizeof(T);
         using Block = Vector<unsigned char, kVectorBytes>;

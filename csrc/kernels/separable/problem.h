@@ -41,7 +41,7 @@ class Problem {
     mutable std::optional<Axis> axes_[3];
 };
 
-// Whether windows follow each other by a step for which there is a loop, and which pays.
+// Whether windows follow each other at a constant step, for which there is a loop that is faster than tables.
 inline bool has_loop_of_steps(const AxisSpec& spec) {
     return spec.step > 0 && spec.step <= thresholds::kMaxStep && (spec.kernel - 1) / spec.step < thresholds::kMaxTermsOfStep;
 }

@@ -87,9 +87,9 @@ class RowsPlan {
         job_.widens = job_.grad_input.dtype != DType::float32 && column_sums_.has_far_terms();
     }
 
-    // Next to a large grad_output little of a smaller result would stay in the caches. Wide cells go around them as they are computed,
-    // which pays sooner. Others are collected first, and half types take longer to make than to write: while a sink writes around the
-    // caches nothing is made.
+    // Beside a large grad_output little of a smaller result would stay in the caches, so it is written around them. Cells of several
+    // numbers are written so as they are computed, which pays for smaller results already. Single numbers are collected in a sink, and
+    // nothing is computed while a sink writes: that does not pay for half types, which take longer to compute than to write.
     void choose_way(int64_t source_bytes) {
         const View<5>& in = job_.grad_input;
         const int64_t bytes = row_count() * job_.columns.in * job_.inner * element_size(in.dtype);

@@ -41,7 +41,7 @@ constexpr int64_t kManySums = 4;  // numbers of a padded row that are sums
 // Planes and volumes without gaps: more adjacent channels fill vectors by themselves.
 constexpr int64_t kPlaneMaxChannels = 7;
 
-// volumes: the planes of volumes by tables, of short rows, and of longer ones that are not copies of others.
+// volumes: planes are made by tables where their rows are short, or longer ones that are not copies of each other.
 constexpr int64_t kVolumesMaxPlane = 2048;
 constexpr int64_t kVolumesShortRow = 16;
 constexpr int64_t kVolumesMaxRow = 48;

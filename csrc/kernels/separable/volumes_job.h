@@ -16,7 +16,7 @@ struct VolumesJob {
     int64_t inner;
     AxisTable depth, rows, columns;
     GatherTable column_sums;  // of columns, if it has blocks
-    // Of rows, then columns: where planes are made as one row of cells; else they have no blocks.
+    // The stage of rows and that of columns, where planes are made as one row of cells; else stages without blocks.
     GatherStage plane_stages[2];
     bool keeps_plane;  // make a plane, which has no gaps, and copy it to all planes in the same windows; else each row on its own
     // Parts of the scratch memory: the sums of a plane of windows, those of a row of windows or of a stage, a row of grad_input or a plane,

@@ -21,7 +21,7 @@ inline __attribute__((always_inline)) void for_row_blocks(const Loop& loop, cons
     }
     for (int64_t left = end - begin; left > 0;) {
         const int64_t count = smaller(left, loop.size[row] - position[row]);
-        // Whole rows up to the end of the dimension around them need no look at the others.
+        // Whole rows, up to the end of the next outer dimension, make one piece: the dimensions further out do not change.
         const int64_t rows = row > 0 && count == loop.size[row] ? smaller(left / count, loop.size[row - 1] - position[row - 1]) : 1;
         body(offsets, rows, count);
         left -= rows * count;

@@ -1,6 +1,6 @@
-// Chooses the instruction set that the including file is compiled for, by how many bytes it computes at once. What is included before the
-// pragma has functions that the linker may share with other files, so they are compiled for any machine; what follows it is in a namespace
-// of its own.
+// Chooses the instruction set that the including file is compiled for, by the bytes of a vector. The headers above the pragma define
+// functions of which the linker keeps one for all files, so they are compiled for every machine. What follows the pragma is in a namespace
+// of its own for each instruction set.
 #pragma once
 
 #include <cstdint>

@@ -78,7 +78,7 @@ class TensorsOf {
     const aclTensorList* list_ = nullptr;
 };
 
-// How far the type converts: truth values to integers, these to floating point numbers and these to complex ones, as torch.can_cast has it.
+// The place of a type in the order of conversions of torch.can_cast: bool, integers, floating-point numbers, complex numbers.
 int category(aclDataType type) {
     constexpr DTypes kFloats = FLOATING | DOUBLE | EIGHT_BIT_FLOATS | ANY_FEW_BITS;
     return COMPLEX.has(type) ? 3 : kFloats.has(type) ? 2 : BOOL.has(type) ? 0 : 1;
@@ -92,7 +92,7 @@ void for_each_tensor(const Adapter& adapter, const void* const* arguments, const
     }
 }
 
-// One that is listed, on this product, or that of another tensor.
+// Refuses a data type that is neither listed, for this product, nor the one of the tensor that the record refers to.
 void refuse_unless_stated(const Adapter& adapter, const void* const* arguments, size_t i, size_t member) {
     const TensorsOf tensors(*adapter.kinds[i], arguments[i]);
     const Named tensor{adapter.entry.parameter(i), &tensors[member]};
@@ -130,8 +130,8 @@ void require_dims(const Adapter& adapter, const void* const* arguments) {
         if (const auto require = adapter.kinds[i]->require_dims) require(adapter.entry.parameter(i), arguments[i], rank);
 }
 
-// The data types by the record's statements (TensorTypes), and the dimensions. As each call does this, what is so nearly always is found
-// by sets alone: listed data types that all products have, and results of the operands' only one.
+// Checks the data types against the record (TensorTypes), and the dimensions. Every call does this, so the usual case takes set operations
+// alone: listed data types that all products have, and results of the one data type of all operands.
 void require_dtypes_and_dims(const Adapter& adapter, const void* const* arguments) {
     DTypes converted = NO_DTYPE;
     bool has_dims = false;
@@ -152,7 +152,7 @@ void require_dtypes_and_dims(const Adapter& adapter, const void* const* argument
     if (has_dims) require_dims(adapter, arguments);
 }
 
-// The first time in a thread, torch sets how many threads compute.
+// Makes torch set the number of computing threads, which it does at the first use in a thread.
 void begin_computing() {
     thread_local const int threads = at::get_num_threads();
     (void)threads;
@@ -259,8 +259,8 @@ void explain(const Adapter& adapter, Values& values, const Error& error) {
     if (!whole.empty()) refuse(ACL_ERROR_RT_AICORE_EXCEPTION, whole, "positions that there are", std::string(text));
 }
 
-// A body may read an input after it has written an output in its place. Operators on elements read what they write themselves, and of lists
-// the members that go with each other.
+// Copies inputs that are outputs too, because a body may read an input after it has written the output. Element-wise operators only read
+// the elements that they write, and in lists the members at the same position.
 class InputsApart {
    public:
     InputsApart(const Adapter& adapter, Values& values) {
@@ -319,7 +319,7 @@ std::unique_ptr<aclOpExecutor> executor_of(const Adapter& adapter, const void* c
     return made;
 }
 
-// Only the addresses are others than when the call was checked. What ATen throws is that of phase 1, which is called then.
+// The recipe runs a call that was checked, with other addresses alone. If ATen throws, phase 1 is called, which reports the error.
 std::unique_ptr<Recipe> recipe_of(const Adapter& adapter, const void* const* arguments, bool has_input_as_output) {
     auto recipe = std::make_unique<Recipe>();
     for (size_t i = 0; i < adapter.count; ++i) recipe->arguments.add(adapter.kinds[i]->keep(arguments[i]));

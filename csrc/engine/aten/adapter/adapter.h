@@ -50,7 +50,7 @@ struct ErasedKind {
     KeptArgument (*keep)(const void* argument);
     enum class Handle : uint8_t { other, scalar, tensor, tensors } handle;
     bool is_written;  // its tensors are
-    // Null unless the kind is of dimensions, decides how phase 2 launches the operator, or is a handle.
+    // Each is null unless the kind is one of dimensions, one that decides how phase 2 launches the operator, or one of a handle.
     void (*require_dims)(const char* name, const void* argument, uint64_t rank) = nullptr;
     void (*set_launch)(aclOpExecutor& executor, const void* value) = nullptr;
     void (*watch)(aclOpExecutor& executor, const char* name, const void* argument) = nullptr;
@@ -129,14 +129,14 @@ constexpr size_t offset_behind(size_t offset, size_t value_size) {
 // Phase 1 of any adapter, with the addresses of its arguments. The adapter must live as long as the executors that it makes.
 aclnnStatus prepare(const Adapter& adapter, const void* const* arguments, uint64_t* workspace_size, aclOpExecutor** executor) noexcept;
 
-// What stands for a parameter that another version of the entry point has.
+// The value of a parameter that only another version of the entry point has.
 template <class Kind>
 typename Kind::Parameter absent() {
     static std::remove_cvref_t<typename Kind::Parameter> none{};
     return none;
 }
 
-// For calls of which a source checks nothing itself.
+// The check of calls for which a source defines none.
 template <class Call>
 void check(const Call&) {}
 
@@ -157,7 +157,7 @@ struct Arguments {
     static void pass(char* values, std::index_sequence<I...>) {
         function(*reinterpret_cast<typename Kinds::Value*>(values + offsets[I])...);
     }
-    // One function for each entry point: values on which no type depends cost nothing then.
+    // An instantiation for each entry point, so that values which no data type depends on cost nothing.
     static uint64_t type_signature(char* values) { return type_signature(values, std::index_sequence_for<Kinds...>{}); }
     template <size_t... I>
     static uint64_t type_signature(char* values, std::index_sequence<I...>) {

@@ -11,7 +11,7 @@ std::string without_requests(std::string text) {
         const std::string details = report == text.npos ? "" : text.substr(report + kReport.size());
         text = "arguments of which " + text.substr(0, assert) + " holds are required." + details;
     }
-    // ATen puts one error's text into another's with what its debugger has of it.
+    // ATen may quote one error in the text of another one, with the backtrace behind it.
     if (const size_t raised = text.find("\nException raised from "); raised != text.npos) text.resize(raised);
     if (const size_t request = text.find(" (Could this error message be improved?"); request != text.npos) text.resize(request);
     while (!text.empty() && text.back() == ' ') text.pop_back();

@@ -11,7 +11,7 @@
 
 namespace torch_aclnn::host::aten {
 
-// What ATen says of a condition that its authors did not expect to be broken, without what asks to tell them of it.
+// Returns the text of an internal error of ATen without its request to report a bug to PyTorch.
 std::string without_requests(std::string text);
 
 // Every function of ATen is called within this one. `fail` throws an Error of a text without a backtrace; it is told whether a number did

@@ -17,16 +17,16 @@ namespace torch_aclnn::host::aten {
 
 constexpr int64_t kUnbounded = std::numeric_limits<int64_t>::max();
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-// Stands for any size of a dimension, and as the lowest number for none in particular.
+// Stands for any size of a dimension, and for no lower bound of a number.
 constexpr int64_t kAny = std::numeric_limits<int64_t>::min();
 
 // 161002 unless the number lies between the two.
 void require_between(const char* name, int64_t number, int64_t lowest, int64_t highest);
 
-// 161002 unless the number is one from `lowest` to `highest`; not-a-number is none.
+// 161002 unless the number lies in `lowest`..`highest`; a NaN does not.
 void require_number_between(const char* name, double number, double lowest, double highest);
 
-// 161002 unless the array has `count` values, or as many as the other two numbers say.
+// 161002 unless the array has `count`, `or_count` or `or_else_count` values.
 void require_count(const char* name, size_t got, size_t count, size_t or_count, size_t or_else_count);
 
 // 161002 unless each of the values lies between the two; ATen's kernels count steps and windows as int.
@@ -120,7 +120,7 @@ struct OptDims : OptInts {
     static constexpr auto require_dims = require_distinct_dims;
 };
 
-// Arrays of so many numbers, or of as many as the other two say.
+// Arrays of `count` numbers, of `or_count` or of `or_else_count`.
 template <size_t count, size_t or_count, size_t or_else_count>
 struct CountedInts : Ints {
     static at::IntArrayRef read(const char* name, const aclIntArray* array) {

@@ -19,21 +19,22 @@ class Collective {
 
     int64_t size() const { return ranks_.size(); }
     int64_t rank() const { return ranks_.rank(); }
-    // For phase 1, last: what the ranks compare before they run.
+    // Sets what the ranks compare before they run. Phase 1 calls it last.
     void set_record(OperationKind kind, const at::Tensor& tensor, int op);
     void set_record(OperationKind kind, at::ScalarType type, int64_t count, int op = -1);
     void launch(aclrtStream stream, const std::shared_ptr<aclOpExecutor>& executor);
 
-    // For the body: this rank's window, and those of others that it writes into. HCCL_E_PARA if there are none.
+    // Returns, for the body, this rank's window and those of other ranks that it writes into. HCCL_E_PARA if there are none.
     std::shared_ptr<const Windows> windows() const;
-    // For the body, of contiguous tensors; float32 is what is summed.
+    // For the body. The tensors are contiguous, and sums are of float32.
     at::Tensor all_reduce(const at::Tensor& summand) const;
     // This rank's rows of the sum.
     at::Tensor reduce_scatter(const at::Tensor& summand) const;
-    // The rows of all ranks below each other.
+    // The rows of all ranks, concatenated in the order of the ranks.
     at::Tensor all_gather(const at::Tensor& rows) const;
     void barrier() const;
-    // Of rows that are for one rank after the other, so many for each; what comes has the order of the ranks, too.
+    // Sends `sent[r]` of the rows, in the order of the ranks, to each rank r, and returns those that come from the ranks, in the same
+    // order.
     at::Tensor all_to_all(const at::Tensor& rows, at::IntArrayRef sent, at::IntArrayRef received) const;
 
    private:

@@ -25,7 +25,7 @@
 namespace torch_aclnn::host::aten {
 
 struct Expected {
-    // Of no data type in particular.
+    // Accepts any data type.
     Expected(at::IntArrayRef sizes) : sizes(sizes) {}
     Expected(at::IntArrayRef sizes, at::ScalarType type) : sizes(sizes), type(type) {}
 
@@ -58,11 +58,11 @@ Expected with_size(at::IntArrayRef sizes, int64_t dim, int64_t size);
 Expected without_dim(at::IntArrayRef sizes, int64_t dim);
 // The tensor's own shape with so many rows, in dimension 0.
 Expected with_rows(const at::Tensor& tensor, int64_t rows);
-// With half of the elements along a dimension, in the same data type.
+// Has half of the elements along a dimension, and the same data type.
 Expected halved(const char* name, const at::Tensor& tensor, int64_t dim);
-// Without the dimensions that are reduced, or with one element in each of them. No dimensions mean all.
+// Lacks the dimensions that are reduced or, with `keep`, has one element in each. No dimensions mean all.
 Expected reduced(const at::Tensor& tensor, at::IntArrayRef dims, bool keep);
-// The same of what has no result for no elements, such as a largest one.
+// The same for reductions that are not defined for no elements, such as a maximum.
 Expected chosen(const at::Tensor& self, at::IntArrayRef dims, bool keep);
 // The operands' shape by broadcasting.
 Expected broadcast(std::initializer_list<NamedShape> operands);
@@ -82,7 +82,7 @@ template <class Statement = Expected>
 OrEmpty<Statement> or_empty(const Statement& wanted) {
     return {wanted};
 }
-// Nothing is written where the caller does not ask for it.
+// The shape of an output to which nothing is written unless the caller asks for it.
 template <class Statement = Expected>
 struct IfWanted {
     bool wanted;
@@ -106,7 +106,7 @@ inline Elements elements_from(int64_t least) {
 inline Elements as_many_as(const at::Tensor& tensor) {
     return {tensor.numel()};
 }
-// Of a list, as many values as another one has.
+// A list has as many values as another one.
 inline NamedCount as_many_as(const NamedCount& other) {
     return other;
 }
@@ -123,7 +123,7 @@ inline BroadcastsTo broadcasts_to(const at::Tensor& tensor) {
 inline BroadcastsTo broadcasts_to(const Expected& expected) {
     return {expected.sizes};
 }
-// As many dimensions as the other tensor, and sizes up to its, except of one dimension. An empty one may have any.
+// The tensor has as many dimensions as the other one, and no larger sizes, but in one dimension. An empty tensor may have any shape.
 struct Within {
     NamedShape other;
     int64_t except_dim;
@@ -131,7 +131,7 @@ struct Within {
 inline Within positions_within(const NamedShape& self, int64_t dim) {
     return {self, from_front(dim, std::max<int64_t>(self.sizes.size(), 1))};
 }
-// The other way round: as many dimensions, and sizes from the other tensor's on.
+// The tensor has as many dimensions as the other one, and no smaller sizes.
 struct Covers {
     NamedShape other;
 };
@@ -145,7 +145,7 @@ struct Multiple {
 inline Multiple multiple_of(int64_t divisor) {
     return {divisor};
 }
-// Any shape of so many dimensions, or more.
+// Any shape with a number of dimensions from `least` to `most`.
 struct Rank {
     int64_t least, most;
 };
@@ -171,7 +171,7 @@ inline AnyShape any_shape() {
     return {};
 }
 
-// Of something other than a tensor, `unit` says what its sizes count.
+// `unit` says what the sizes count where they are not those of a tensor.
 void require_sizes(const char* name, at::IntArrayRef sizes, const Expected& expected, const char* unit = "");
 void require_rank(const char* name, at::IntArrayRef sizes, const Rank& expected);
 

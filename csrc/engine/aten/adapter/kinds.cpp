@@ -40,7 +40,7 @@ constexpr std::pair<aclDataType, at::ScalarType> kTypes[] = {
     {ACL_COMPLEX64, at::kComplexFloat},
     {ACL_COMPLEX128, at::kComplexDouble},
 };
-// Those of the 950 alone; the last is of torch 2.7 and later.
+// Types that the 950 alone has. torch has the last one from 2.7 on.
 constexpr std::pair<aclDataType, at::ScalarType> kTypesOf950[] = {
     {ACL_FLOAT8_E4M3FN, at::kFloat8_e4m3fn},
     {ACL_FLOAT8_E5M2, at::kFloat8_e5m2},

@@ -41,7 +41,7 @@ class PackedOutput {
     void pack(const at::Tensor& result) const;
 
     const at::Tensor& tensor() const { return largest_; }
-    // For another tensor in its place, of which the handle does not hear.
+    // Returns the tensor to be replaced by another one, without an effect on the handle.
     at::Tensor& detached() {
         handle_ = nullptr;
         return largest_;

@@ -15,7 +15,7 @@
 
 namespace torch_aclnn::host::aten {
 
-// For the bodies, which are in no namespace of the engine.
+// Makes the name known to the bodies, which are in no namespace of the engine.
 using host::refuse;
 using host::refuse_null;
 using host::to_string;

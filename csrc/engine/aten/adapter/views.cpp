@@ -9,7 +9,7 @@
 namespace torch_aclnn::host::aten {
 namespace {
 
-// Views that nothing refers to. One thread may make what another leaves.
+// Views that nothing refers to any more. A thread may take a view that another one left.
 class LeftViews {
    public:
     // Undefined if there is none.
@@ -51,7 +51,7 @@ at::Tensor view_of(void* memory, size_t bytes, at::IntArrayRef sizes, at::IntArr
     c10::StorageImpl& storage = *impl.unsafe_storage().unsafeGetStorageImpl();
     storage.set_data_ptr_noswap(c10::DataPtr(memory, c10::kCPU));
     storage.set_nbytes(bytes);
-    // Often the view of the same argument of the call before.
+    // The view often has these sizes already, from the same argument of the previous call.
     if (impl.sizes() != sizes || impl.strides() != strides) impl.set_sizes_and_strides(sizes, strides);
     impl.set_allow_tensor_metadata_change(false);
     return view;

@@ -13,7 +13,7 @@ namespace torch_aclnn::host::aten {
 // memory behind the view alone.
 at::Tensor view_of(void* memory, size_t bytes, at::IntArrayRef sizes, at::IntArrayRef strides, at::ScalarType type);
 
-// Takes what is not used any more of a value that is about to be destroyed.
+// Keeps the views of a value that is about to be destroyed, so that later calls use them again.
 void leave_views(at::Tensor& view);
 inline void leave_views(std::optional<at::Tensor>& view) {
     if (view) leave_views(*view);

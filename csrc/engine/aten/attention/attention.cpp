@@ -18,13 +18,13 @@ int64_t size(const FlashAttentionScore& a, const at::Tensor& tensor, char letter
     return tensor.size(static_cast<int64_t>(a.inputLayout.find(letter)));
 }
 
-// Found on Ascend910B with CANN 9.0, of which the document does not tell.
+// The document does not state this limit; it was found on Ascend910B with CANN 9.0.
 void require_usual_shift_if_strict(const FlashAttentionScore& a) {
     if (torch_aclnn::host::config().strict && a.inputLayout == "BNSD" && a.pseType != 1)
         refuse("pseType", "1 for BNSD without realShift, as TORCH_ACLNN_HOST_MODE=strict asks", std::to_string(a.pseType));
 }
 
-// Each sequence's end; together they have all tokens, or nobody would write the others' rows.
+// Refuses ends of sequences that do not cover all tokens, because the rows of the others would not be written.
 void require_ends(const char* name, at::IntArrayRef ends, const at::Tensor& tokens) {
     const int64_t last = ends.empty() ? 0 : ends.back();
     if (last != tokens.size(0) || (!ends.empty() && ends.front() < 0) || !std::is_sorted(ends.begin(), ends.end()))
@@ -72,8 +72,8 @@ int64_t longest_of(at::IntArrayRef ends) {
     return most;
 }
 
-// A mask has all rows and columns: for all, for each sequence, or for each of its heads. From mode 2 on it is of a size of its own, and
-// one of packed sequences is for all of them.
+// A mask has all rows and columns, once, for each sequence, or for each head of each. From mode 2 on its size is fixed, and packed
+// sequences share one mask.
 AnyShape masking(const FlashAttentionScore& a) {
     if (!given(a.attenMask)) return any_shape();
     if (a.sparseMode > 1) {
@@ -97,7 +97,7 @@ AnyShape masking(const FlashAttentionScore& a) {
 OrEmpty<> rope_of(const at::Tensor& tensor, const OptTensor& rope) {
     return or_empty({with_size(tensor.sizes(), -1, given(rope) ? size_of(*rope, rope->dim() - 1) : 0).sizes, tensor.scalar_type()});
 }
-// Eight equal numbers for each row of scores.
+// The statistics have eight equal numbers for each row of scores.
 Expected statistics(const FlashAttentionScore& a) {
     return is_packed(a) ? shape({size(a, a.query, 'T'), a.headNum, 8})
                         : shape({size(a, a.query, 'B'), a.headNum, size(a, a.query, 'S'), 8});
@@ -128,8 +128,8 @@ int64_t mode_of_sequence(const FlashAttentionScore& a, size_t i) {
     return ends.begin() + i == band ? 4 : 10 - a.sparseMode;
 }
 
-// Attends to all, or within each of the sequences, which lie below each other as {tokens, heads, features} (the layout TND). `use` gets the
-// result of each, with its layout and with functions that cut the sequence's rows out of a tensor, as a batch of one.
+// Computes attention over the whole batch or, in the layout TND of {tokens, heads, features}, within each of the sequences, whose tokens
+// follow each other. `use` gets each result, its layout, and functions that return the sequence's rows of a tensor as a batch of one.
 template <class Use>
 void attend_each(const FlashAttentionScore& a, const OptTensor& drop_mask, Use use) {
     const at::Tensor query = with_rope(a.query, a.queryRope), key = with_rope(a.key, a.keyRope);
@@ -185,7 +185,7 @@ void score_backward(const FlashAttentionScore& a, const OptTensor& drop_mask) {
         put(gradients.value, of_key, a.dv, std::nullopt);
         of_sink = of_sink.defined() ? of_sink + gradients.sink : gradients.sink;
     });
-    // Nothing depends on a sink that is not given.
+    // The gradient of a sink that is not given is zero.
     if (a.dsink && !of_sink.defined()) a.dsink->zero_();
     write(a.dsink, of_sink);
 }

@@ -8,7 +8,7 @@
 
 namespace torch_aclnn::host::aten {
 
-// A letter of the layout for each dimension, and heads that fit together.
+// Refuses tensors that do not have a dimension for each letter of the layout, or whose numbers of heads do not fit together.
 inline void require_attention(std::string_view layout, int64_t heads, const NamedShape& query, const NamedShape& key,
                               const NamedShape& value) {
     for (const NamedShape* tensor : {&query, &key, &value})
@@ -33,7 +33,7 @@ inline void require_attention(std::string_view layout, int64_t heads, const Name
     }
 }
 
-// The mask of the modes that have a causal shape says no more than the mode, and has a fixed size.
+// In the modes whose mask is causal the mask has a fixed size, and says no more than the mode.
 inline bool is_triangle(at::IntArrayRef mask) {
     return mask.size() >= 2 && mask.size() <= 4 && mask[mask.size() - 2] == 2048 && mask.back() == 2048 &&
            c10::multiply_integers(mask) == 2048 * 2048;
@@ -45,7 +45,7 @@ inline Expected attended_shape(std::string_view layout, int64_t heads, const at:
                                const at::Tensor& value) {
     Expected expected = like(query);
     const int64_t last = query.dim() - 1, of_query = query.size(last);
-    // Joined features are those of all heads, of which the key and the value may have fewer.
+    // In layouts that end with H the last dimension is of all heads. The key and the value may have fewer heads than the query.
     expected.sizes.back() = layout.back() == 'H' ? heads * (value.size(last) / (key.size(last) / (of_query / heads))) : value.size(last);
     return expected;
 }

@@ -12,7 +12,7 @@
 
 namespace torch_aclnn::host::aten {
 
-// Between a layout and BNSD: batch, heads, positions, features. The letter H is heads and features in one.
+// Converts between a layout and BNSD (batch, heads, positions, features). The letter H stands for heads and features in one dimension.
 struct AttentionLayout {
     std::string_view name;
     int64_t heads;  // the query's
@@ -41,8 +41,8 @@ struct AttentionOptions {
     OptTensor sink = std::nullopt;  // a score for each head that takes part in the softmax, and has no value
 };
 
-// Which scores do not count; nothing if all do, as without a mask in each mode. From mode 2 on the mask has a fixed size and says no more
-// than the mode: 2 is causal from the first row and column, 3 from the last, and 4 is a band around that diagonal.
+// The mask of scores that do not count; nothing if all count, as without a mask in each mode. From mode 2 on the mask has a fixed size and
+// says no more than the mode: 2 is causal from the first row and column, 3 from the last, and 4 is a band around that diagonal.
 OptTensor hidden_scores(int64_t rows, int64_t columns, const AttentionOptions& o);
 
 struct Attention {

@@ -21,7 +21,7 @@ SequencePlace place_of(const OptNumbers& lengths, bool packed, int64_t i, int64_
     return {i, first, (*lengths)[i] - first};
 }
 
-// At least the rows and columns of the scores of each sequence, for so many heads.
+// Refuses a tensor that has fewer rows or columns than the scores of a sequence, or another number of heads.
 void require_scores(const char* name, const at::Tensor& tensor, const InferenceAttention& a, int64_t batch, int64_t heads) {
     int64_t rows = 0, columns = 0;
     for (int64_t i = 0; i < batch; i++) {
@@ -79,7 +79,7 @@ void require_rank(const char* name, const at::Tensor& tensor, std::string_view l
     if (tensor.dim() != static_cast<int64_t>(layout.size())) refuse(name, c10::str("the dimensions ", layout), shape_text(tensor.sizes()));
 }
 
-// Of a head of the values.
+// The number of features that a head of the values has.
 int64_t value_features(const InferenceAttention& a) {
     const at::Tensor& value = a.values[0];
     const bool joined = given(a.pages) ? value.dim() == 3 : a.query_layout().back() == 'H';
@@ -87,7 +87,7 @@ int64_t value_features(const InferenceAttention& a) {
     return value.dim() == 5 ? value.size(2) * value.size(4) : value.size(-1);
 }
 
-// Of packed sequences Ascend910B takes few sizes, as users of vllm-ascend found.
+// Ascend910B accepts only some head sizes for packed sequences, as users of vllm-ascend found.
 void require_features(const InferenceAttention& a) {
     const int64_t of_query = a.query_layout().back() == 'H' ? a.query.size(2) / a.heads : a.query.size(-1), of_value = value_features(a);
     const bool is_taken =

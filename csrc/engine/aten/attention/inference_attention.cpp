@@ -48,13 +48,13 @@ at::Tensor keys_of(const InferenceAttention& a, at::TensorList tensors, const Se
     return upcast(rows).repeat_interleave(a.heads / heads, 0);
 }
 
-// The mask's part for a sequence.
+// The part of the mask that a sequence has.
 at::Tensor mask_of(const InferenceAttention& a, int64_t i, int64_t rows, int64_t columns) {
     const at::Tensor mask = a.mask_of_batch();
     return mask.select(0, mask.size(0) == 1 ? 0 : i).select(0, 0).narrow(0, 0, rows).narrow(1, 0, columns).to(at::kBool);
 }
 
-// Which scores do not count; nothing if all do.
+// The mask of scores that do not count; nothing if all count.
 OptTensor masked(const InferenceAttention& a, int64_t i, int64_t rows, int64_t columns) {
     const bool has_modes = !a.is_single() || given(a.query_rope);  // and distances
     if (!given(a.mask) || (!has_modes && a.sparse_mode > 1)) return std::nullopt;

@@ -41,7 +41,7 @@ struct InferenceAttention {
     int64_t batch_size() const;
     int64_t positions(const at::Tensor& tensor) const;  // of one in the query's layout
     bool is_single() const;                             // one position in each query
-    // Those of the queries. With one position in each query they mean nothing: programs pass the lengths of the keys there.
+    // The lengths of the queries. With one position in each query they mean nothing: programs pass the lengths of the keys there.
     const OptNumbers& lengths_of_queries() const;
     InferenceSequence sequence(int64_t i) const;
     // {1 or the batch, 1, rows, columns}. With one position in each query, two dimensions are the batch and the keys.

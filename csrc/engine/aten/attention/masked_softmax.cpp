@@ -11,7 +11,7 @@ using namespace torch_aclnn::host::aten;
 
 namespace {
 
-// {batch, heads, tokens, features} of each third of the last dimension.
+// Splits the last dimension into three tensors of {batch, heads, tokens, features}.
 Expected per_head(const at::Tensor& qkv, int64_t heads) {
     if (qkv.dim() != 3 || qkv.size(2) % 3 != 0 || qkv.size(2) / 3 % heads != 0)
         refuse("qkv", c10::str("3 dimensions, the last one three times that of ", heads, " heads"), shape_text(qkv.sizes()));

@@ -51,7 +51,7 @@ struct EightBitAttention {
         require_scale("dScaleV", value_scale, heads_of(key), positions(key));
     }
 
-    // In BNSD, for every head of the query.
+    // Returns x in BNSD, scaled, and repeated for every head of the query.
     at::Tensor scaled(const at::Tensor& x, int64_t features_of_head, const at::Tensor& of) const {
         const at::Tensor rows = layout.to_bnsd(x, features_of_head);
         const int64_t count = rows.size(2);

@@ -32,7 +32,7 @@ class Call {
 
     bool has_input(size_t i) const { return i < input_count() && call_.inputs[i].is_given(); }
     at::Tensor input(size_t i) const;
-    // In float32 for half types, which are rounded once, when they are written.
+    // Returns half types as float32, so that results are rounded once, when they are written.
     at::Tensor computing(size_t i) const { return upcast(input(i)); }
     std::optional<at::Tensor> optional(size_t i) const { return has_input(i) ? std::optional(input(i)) : std::nullopt; }
     std::optional<at::Tensor> optional_computing(size_t i) const { return upcast(optional(i)); }

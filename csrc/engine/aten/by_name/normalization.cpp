@@ -180,12 +180,12 @@ RUN_OPERATOR(BN3DTrainingUpdateGrad, batch_to_parameters(call))
 RUN_OPERATOR(BNTrainingReduceGrad, batch_to_input(call))
 RUN_OPERATOR(BN3DTrainingReduceGrad, batch_to_input(call))
 
-// With running statistics: x, scale, offset, mean and variance.
+// Normalises by running statistics. The inputs are x, scale, offset, mean and variance.
 OPERATOR(BNInfer) {
     const Batch batch(call.computing(0));
     call.write(0, normalised_batch(call, batch, call.input(3), call.input(4)) * batch.spread(call.input(1)) + batch.spread(call.input(2)));
 }
-// The gradient, scale and variance.
+// The inputs are the gradient, scale and variance.
 OPERATOR(BNInferGrad) {
     const Batch grad(call.computing(0));
     call.write(0, grad.x() * grad.spread(call.input(1)) * grad.spread(inverse_deviation(call, call.input(2))));

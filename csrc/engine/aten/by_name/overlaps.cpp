@@ -10,7 +10,7 @@ using namespace torch_aclnn::host::aten;
 
 namespace {
 
-// Of {4, N}: the corners of each box, or with `trans` its centre and size.
+// Boxes are {4, N}: the corners of each or, with `trans`, its centre and size.
 Overlap overlap_of(const Call& call, const at::Tensor& boxes, const at::Tensor& others) {
     for (const at::Tensor* four : {&boxes, &others})
         if (four->dim() != 2 || four->size(0) != 4) refuse("boxes", "boxes {4, N}", shape_text(four->sizes()));
@@ -43,7 +43,7 @@ OPERATOR(CIoU) {
 }
 RUN_OPERATOR(CIoUGrad, write_gradients(call, &Overlap::complete))
 
-// Of boxes in rows, by their corners. The number is added to each side, and not to what both have.
+// Boxes are rows of corners. The constant is added to the sides of each box, but not to those of the intersection.
 OPERATOR(Iou) {
     const at::Tensor boxes = call.computing(0), truths = call.computing(1);
     for (const at::Tensor* four : {&boxes, &truths})

@@ -152,7 +152,7 @@ RESULT_OPERATOR(Select, at::where(as_mask(call.input(0)), call.input(1), call.in
 
 // The gradients of operators on each element.
 
-// From the gradient and the forward's input or result.
+// Computes the gradient of the input from that of the result, and from the forward's input or result.
 #define BACKWARD_OPERATOR(name, ...)                                               \
     OPERATOR(name) {                                                               \
         const at::Tensor grad = call.computing(0), of_forward = call.computing(1); \

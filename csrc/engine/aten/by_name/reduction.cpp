@@ -20,7 +20,7 @@ std::vector<int64_t> dimensions(const Call& call) {
     return dims;
 }
 
-// Those that ATen has for one dimension at a time.
+// Reductions that ATen has for one dimension at a time.
 template <class Reduce>
 at::Tensor one_by_one(const Call& call, at::Tensor x, Reduce reduce) {
     for (const int64_t d : dimensions(call)) x = reduce(x, d);
@@ -56,7 +56,7 @@ RESULT_OPERATOR(ReduceLogSumExp, at::logsumexp(call.computing(0), dimensions(cal
 
 RESULT_OPERATOR(ArgMaxV2, at::argmax(call.input(0), call.scalar(1).toLong(), keeps_dims(call)))
 RESULT_OPERATOR(ArgMin, at::argmin(call.input(0), call.scalar(1).toLong(), keeps_dims(call)))
-// The place, and the value there.
+// Writes the position, and the value there.
 OPERATOR(ArgMaxWithValue) {
     const auto [value, place] = at::max(call.input(0), call.attribute<int64_t>("dimension"), keeps_dims(call));
     call.write(0, place);

@@ -91,7 +91,7 @@ OPERATOR(NPUClearFloatStatus) {
     set_overflow_register(false);
     call.write(0, at::zeros({8}));
 }
-// Those of A2 and later products.
+// The operators of A2 and later products.
 RESULT_OPERATOR(NPUGetFloatStatusV2, overflow_status())
 RUN_OPERATOR(NPUClearFloatStatusV2, set_overflow_register(false))
 

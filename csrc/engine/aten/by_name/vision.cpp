@@ -44,7 +44,7 @@ Windows read_windows(const Call& call, size_t directions) {
     return windows;
 }
 
-// ATen pads as much after as before, so the difference is made up before.
+// ATen pads both ends of a dimension alike, so what one end has more is padded here first.
 at::Tensor padded(const at::Tensor& x, const Windows& windows) {
     std::vector<int64_t> from_last;
     for (size_t d = windows.before.size(); d-- > 0;) from_last.insert(from_last.end(), {windows.before[d], windows.after[d]});
@@ -126,7 +126,7 @@ OPERATOR(Im2col) {
 
 namespace {
 
-// As ATen takes them: from the last dimension on.
+// Returns the amounts in ATen's order, from the last dimension on.
 std::vector<int64_t> amounts(const Call& call, int64_t rank) {
     if (!call.attribute<bool>("paddings_contiguous", true)) refuse("attribute paddings_contiguous", "true", "false");
     const std::vector<int64_t> given = call.integers(1);
@@ -136,7 +136,7 @@ std::vector<int64_t> amounts(const Call& call, int64_t rank) {
     return from_last;
 }
 
-// Those of the last two dimensions, the only ones that may be padded so.
+// The amounts of the last two dimensions. Others may not be padded here.
 std::vector<int64_t> of_images(const Call& call, const at::Tensor& x) {
     if (x.dim() != 4) refuse("input 0", "4 dimensions", shape_text(x.sizes()));
     const std::vector<int64_t> all = amounts(call, 4);

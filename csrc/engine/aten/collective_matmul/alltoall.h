@@ -13,7 +13,7 @@ inline at::Tensor features_of_ranks(const RanksGroup& group, const at::Tensor& x
     const std::vector<int64_t> parts = equal_parts(group, tokens);
     return group->all_to_all(x1, parts, parts).view({ranks, tokens, x1.size(1)}).permute({1, 0, 2}).reshape({tokens, ranks * x1.size(1)});
 }
-// Rows by rank and then by expert, of which `counts` has the numbers, in the order of experts and then of ranks; and back.
+// Sorts rows, which are in the order of ranks and then of experts, by expert and then by rank; and back. `counts` has their numbers.
 inline at::Tensor order_by_expert(at::IntArrayRef counts, int64_t experts) {
     const at::Tensor numbers = at::tensor(counts, at::kLong);
     const at::Tensor expert = at::arange(numbers.numel(), at::kLong).remainder(std::max<int64_t>(experts, 1));
@@ -30,7 +30,8 @@ inline int64_t total(at::IntArrayRef counts) {
     return std::accumulate(counts.begin(), counts.end(), int64_t{0});
 }
 
-// What `product` makes of each expert's rows, which have the order of experts: it gets the expert, the first row and the number of rows.
+// Calls `product` for the rows of each expert, which are sorted by expert, and concatenates the results. It gets the expert, the first row
+// and the number of rows.
 template <class Product>
 at::Tensor by_each_expert(int64_t experts, at::IntArrayRef counts, int64_t ranks, Product product) {
     std::vector<at::Tensor> products;
@@ -43,7 +44,7 @@ at::Tensor by_each_expert(int64_t experts, at::IntArrayRef counts, int64_t ranks
     return at::cat(products);
 }
 
-// What a rank says that it sends, the others must expect; each sees all.
+// Refuses counts that differ between ranks: what a rank sends, the others must expect.
 inline void require_counts_of_all(const RanksGroup& group, at::IntArrayRef sent, at::IntArrayRef received) {
     const int64_t ranks = group->size(), experts = static_cast<int64_t>(sent.size()) / ranks;
     const at::Tensor own = at::tensor(sent, at::kLong).unsqueeze(0), all = group->all_gather(own);
@@ -95,7 +96,7 @@ at::Tensor rows_for_experts(const Arguments& a, const at::Tensor& x) {
     return a.group->all_to_all(x, sums_of_ranks(a.sendCounts, ranks), sums_of_ranks(a.recvCounts, ranks))
         .index_select(0, order_by_expert(a.recvCounts, a.gmmWeight.sizes()[0]));
 }
-// From that order to the ranks that the rows came from.
+// Sends rows in that order back to the ranks that they came from.
 template <class Arguments>
 at::Tensor rows_for_ranks(const Arguments& a, const at::Tensor& y) {
     require_counts_of_all(a.group, a.sendCounts, a.recvCounts);

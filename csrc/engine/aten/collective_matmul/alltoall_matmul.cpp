@@ -1,4 +1,4 @@
-// Products of matrices before or behind an exchange of each rank with each other.
+// Matmuls before or after an all-to-all exchange between the ranks.
 
 #include "engine/aten/collective_matmul/alltoall.h"
 #include "vocabulary/collective_matmul/alltoall_matmul_calls.h"

@@ -25,7 +25,7 @@ struct ScaledNumbers {
     }
 };
 
-// Below each other, the rows of this rank.
+// The rows of this rank, concatenated.
 Expected rows_of_rank(const RanksGroup& group, const ScaledNumbers& numbers) {
     require_parts("x", numbers.rows(), *group);
     return shape({numbers.rows() / group->size(), numbers.x.sizes().back()});

@@ -31,7 +31,7 @@ void check(const call::AlltoAllQuantMatmul& a) {
     require_not_given({{"x1Scale", a.x1Scale}, {"commScale", a.commScale}, {"x1Offset", a.x1Offset}, {"x2Offset", a.x2Offset}});
 }
 
-// Each row of x by its own largest number, in the data type.
+// Quantises each row of x to the data type, by the row's largest absolute value.
 DynamicallyQuantised quantise_to(const at::Tensor& x, aclDataType dtype) {
     DynamicallyQuantised rows = quantise_rows(to_double(x), static_cast<int64_t>(largest_of(dtype)));
     rows.numbers = decoded(encoded(rows.numbers, dtype, "rint"), dtype);
@@ -64,7 +64,7 @@ struct FewBitFactors {
         if (mode == kPowersOfTwo) return mx_product(left, right, left_scale, right_scale);
         return at::matmul(left, right) * to_double(left_scale) * to_double(right_scale);
     }
-    // Of rows in the order of experts, with their scales.
+    // The product of rows, which are sorted by expert and have scales, with the weight of each expert.
     at::Tensor of_experts(const at::Tensor& rows, const at::Tensor& scales, at::IntArrayRef counts, int64_t ranks) const {
         const at::Tensor weights = weight.values(), by = weight_scale.values();
         return by_each_expert(weights.size(0), counts, ranks, [&](int64_t expert, int64_t first, int64_t number) {

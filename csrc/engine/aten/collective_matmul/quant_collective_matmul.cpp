@@ -48,7 +48,7 @@ void prepare_quantised_sum(const Arguments& a, const OptTensor& rows, const at::
     a.group->set_record(OperationKind::matmul_all_reduce, output, HCCL_REDUCE_SUM);
 }
 
-// By the weight of integers: (x2 + offset) scale, where groups of its rows may have a scale each.
+// The product with a weight of integers, (x2 + offset) * scale. Each group of its rows may have a scale of its own.
 template <class Arguments>
 at::Tensor weighted_product(const Arguments& a) {
     const auto of_each = [&](const at::Tensor& values) {

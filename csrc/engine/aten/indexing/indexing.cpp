@@ -65,7 +65,8 @@ IfWanted<> indexed_unless_masked(const at::Tensor& self, at::TensorList indices,
     return if_wanted(true, indexed(self, indices));
 }
 
-// Each position has as many numbers as dimensions of the target are selected; what is put there has the others.
+// The shape of the values at positions. A position has a number for each dimension of the target that it selects from; the value there has
+// the other dimensions.
 Expected at_positions(const NamedShape& target, const at::Tensor& indices, int64_t least_rank) {
     if (indices.dim() < least_rank || indices.size(-1) < 1 || indices.size(-1) > static_cast<int64_t>(target.sizes.size()))
         refuse("indices",
@@ -96,7 +97,7 @@ BroadcastsTo put(const at::Tensor& self, at::TensorList indices, const at::Tenso
     return expected;
 }
 
-// Of no elements there is none that an index names.
+// Refuses indices into a tensor without elements, where no index names one.
 void require_elements(const char* name, const at::Tensor& self, int64_t count, const at::Tensor& index) {
     if (count == 0 && index.numel() > 0) refuse(name, "elements to choose from", shape_text(self.sizes()));
 }
@@ -122,7 +123,7 @@ Expected gradient_of_embedded(const at::Tensor& grad, const at::Tensor& indices)
     expected.sizes.push_back(grad.size(-1));
     return expected;
 }
-// A vector, or a number for one position.
+// The shapes that `index` may have: a vector, or no dimension for a single position.
 Either positions(const at::Tensor& index) {
     return either(shape({index.numel()}), one_value());
 }
@@ -145,7 +146,7 @@ Expected bagged(const at::Tensor& weight, const at::Tensor& offsets, bool includ
     return {at::DimVector{bags(offsets, include_last), weight.size(1)}, weight.scalar_type()};
 }
 
-// As many rows as there are different indices.
+// The shape of the result: a row for each index, of which equal ones count once.
 Expected coalesced(const char* name, const at::Tensor& rows, const at::Tensor& unique) {
     if (rows.dim() == 0) refuse(name, "at least 1 dimension", "none");
     return {with_size(rows.sizes(), 0, unique.numel()).sizes, rows.scalar_type()};
@@ -167,7 +168,7 @@ void scatter(at::Tensor& out, int64_t dim, const at::Tensor& index, const at::Sc
     scatter(out, dim, index, at::full(index.sizes(), value, out.options()), mode);
 }
 
-// How scatter_reduce does.
+// How scatter_reduce combines.
 std::string_view read_reduce(const char* name, int64_t reduce) {
     constexpr std::array<std::string_view, 5> names{"sum", "prod", "amax", "amin", "mean"};
     require_between(name, reduce, 1, 5);

@@ -42,7 +42,7 @@ void require_order(const char* name, at::IntArrayRef order, int64_t rank) {
             refuse(name, c10::str("the ", rank, " dimensions in any order"), c10::str(order));
     if (static_cast<int64_t>(order.size()) != rank) refuse(name, c10::str(rank, " dimensions"), c10::str(order));
 }
-// In another order of dimensions, before or after it gets another shape.
+// The shape after a permutation and a reshape, of which `transpose_first` says the order.
 Expected reordered(const at::Tensor& self, at::IntArrayRef perm, at::IntArrayRef shape, bool transpose_first) {
     require_order("perm", perm, transpose_first ? self.dim() : static_cast<int64_t>(shape.size()));
     int64_t count = 1;

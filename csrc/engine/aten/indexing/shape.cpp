@@ -125,7 +125,7 @@ Expected sliced_v2(const at::Tensor& self, at::IntArrayRef starts, at::IntArrayR
     return sliced(self, starts, ends, axes, steps);
 }
 
-// Those that are given, or the first ones.
+// The axes that are given, or else the first `count` of them.
 std::vector<int64_t> assigned_axes(const std::optional<std::vector<int64_t>>& given, size_t count) {
     if (given) return *given;
     std::vector<int64_t> axes(count);
@@ -145,7 +145,7 @@ Expected assigned(const at::Tensor& var, at::IntArrayRef begin, at::IntArrayRef 
     return sliced(var, begin, end, axes, strides);
 }
 
-// A vector on the diagonal of a matrix, or the diagonal of a matrix.
+// The shape of a matrix with a vector on its diagonal, or of the diagonal of a matrix.
 Expected diagonal_of(const at::Tensor& self, int64_t diagonal) {
     if (self.dim() != 1 && self.dim() != 2) refuse("self", "1 or 2 dimensions", shape_text(self.sizes()));
     constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
@@ -154,7 +154,7 @@ Expected diagonal_of(const at::Tensor& self, int64_t diagonal) {
     return {at::diagonal(self, std::clamp(diagonal, -self.size(0), self.size(1))).sizes(), self.scalar_type()};
 }
 
-// All elements on the diagonal of a matrix.
+// The shape of a matrix that has all elements on its diagonal.
 Expected on_diagonal(const at::Tensor& self, int64_t diagonal) {
     constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
     require_between("diagonal", diagonal, -kMost, kMost);
@@ -232,7 +232,8 @@ void require_output_size(int64_t output_size, int64_t repeats, int64_t elements)
     if (__builtin_mul_overflow(repeats, elements, &expected) || output_size != expected)
         refuse("outputSize", c10::str(elements, " elements times ", repeats), c10::str(output_size));
 }
-// ATen writes as many copies as a number says before it looks at the next one. One number is that of each of the elements.
+// Checks the numbers of repeats first, because ATen writes the copies of one before it reads the next. A single number applies to all
+// elements.
 const at::Tensor& checked_repeats(const at::Tensor& repeats, int64_t elements, int64_t copies) {
     require_range("repeats", repeats, 0, copies + 1);
     const at::Tensor sum = repeats.sum();

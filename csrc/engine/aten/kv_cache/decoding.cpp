@@ -9,13 +9,14 @@ using namespace torch_aclnn::host::aten;
 
 namespace {
 
-// As vLLM's advance_step: each request's next token, its position, the length up to it, and its slot in the blocks of the request.
+// One step as of vLLM's advance_step, which gives each request its next token, the position and the length up to it, and a slot in the
+// blocks of the request.
 struct Step {
     at::Tensor &tokens, &positions, &lengths, &slots;
     const at::Tensor& blocks;
     int64_t block_size;
 
-    // Of one request for each row of the blocks, and `each` tokens for each of them.
+    // The shape of a tensor with `each` tokens for each request, which are the rows of the blocks.
     Expected of_requests(int64_t requests, int64_t each) const {
         if (blocks.dim() != 2 || blocks.size(0) != requests)
             refuse("blockTables", c10::str("2 dimensions, the first of ", requests), shape_text(blocks.sizes()));

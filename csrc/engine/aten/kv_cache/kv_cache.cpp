@@ -43,7 +43,7 @@ void load(const at::Tensor& cache, const at::Tensor& tables, const at::Tensor& l
     }
 }
 
-// The rows of all sequences, whose number nothing else says, with what a position of the cache has.
+// The shape of the rows of all sequences, whose number no other argument tells. A row is what a position of the cache has.
 Elements loaded(const char* name, const at::Tensor& out, const at::Tensor& cache, std::string_view mode) {
     if (cache.dim() < 2 || out.dim() < 1) refuse(name, "at least 1 dimension, for a cache of at least 2", shape_text(out.sizes()));
     const at::Tensor positions = by_position(cache, mode);
@@ -77,18 +77,18 @@ at::Tensor latent_slots(const at::Tensor& index, std::string_view mode, int64_t 
     return at::where(pages.lt(0), pages, pages.floor_divide(positions) * positions + numbers.remainder(positions));
 }
 
-// By sequence and position in it, or by block and position in that, for one head.
+// A cache of one head is addressed by sequence and position, or by block and position in the block.
 Expected latent_cache(const at::Tensor& kv, const at::Tensor& cache, std::string_view mode) {
     if (mode == "Norm") return shape({kv.size(0), 1, cache.size(2), cache.size(3)});
     return shape({cache.size(0), cache.size(1), 1, cache.size(3)});
 }
 
-// For each token and feature, or for all.
+// The angles are given for each token and feature, or broadcast.
 BroadcastsTo angles(const at::Tensor& kv, const at::Tensor& k_cache) {
     return broadcasts_to(shape({kv.size(0), 1, kv.size(2), k_cache.size(3)}));
 }
 
-// One for each token, or for each block of a sequence, of which the last one may have fewer tokens.
+// There is a slot for each token, or for each block of a sequence, the last of which may have fewer tokens.
 Elements slots(const at::Tensor& kv, std::string_view mode, const at::Tensor& k_cache) {
     const int64_t tokens = kv.size(2), positions = k_cache.size(1);
     if (mode.find("BLK") == std::string_view::npos) return elements(kv.size(0) * tokens);
@@ -150,7 +150,7 @@ static void compute(const call::KvRmsNormRopeCache& a) {
     write(a.cKvOut, normal);
 }
 
-// In each row of a batch, or in those that the first column of indices names: from the index along the axis on.
+// Writes from the index on along the axis, in each row of a batch or in those that the first column of indices names.
 static void compute(const call::InplaceScatterUpdate& a) {
     const int64_t dim = a.axis < 0 ? a.axis + a.data.dim() : a.axis, count = a.updates.size(dim);
     const bool by_batch = a.indices.dim() == 2;

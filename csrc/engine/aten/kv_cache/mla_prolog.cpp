@@ -29,7 +29,7 @@ struct Prolog {
     int64_t latent() const { return up_key.size(2); }
     int64_t rope() const { return sin.size(-1); }
     bool indexed() const { return mode.substr(0, 2) == "PA"; }
-    // As many dimensions as the tokens have, and others behind.
+    // The shape has the dimensions of the tokens, and others behind them.
     Expected of_tokens(std::initializer_list<int64_t> sizes) const {
         Expected expected{x.sizes().slice(0, x.dim() - 1)};
         expected.sizes.append(sizes);

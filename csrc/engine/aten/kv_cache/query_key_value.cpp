@@ -23,7 +23,7 @@ at::Tensor eight_bits(const at::Tensor& numbers) {
     return at::round(numbers).clamp(-128, 127);
 }
 
-// Of the heads of queries, keys and values: their features, and where each begins.
+// The features of the heads of queries, keys and values, and where each begins.
 struct HeadParts {
     at::IntArrayRef heads;
     int64_t features;
@@ -50,7 +50,7 @@ struct HeadParts {
     }
 };
 
-// Numbers of each head, or for each feature of all.
+// The scales are of each head, or of each feature of all heads.
 at::Tensor scaled_into_cache(const at::Tensor& x, const OptTensor& scale, const OptTensor& offset) {
     if (!given(scale)) return x;
     return eight_bits(scaled(to_double(x), *scale, offset, true));
@@ -61,7 +61,7 @@ Expected heads_of(const at::Tensor& x, int64_t part, const at::Tensor& cache) {
     sizes.append({part / cache.size(3), cache.size(3)});
     return at::IntArrayRef(sizes);
 }
-// From the index of a sequence on, or in the slot of each token.
+// Writes rows from the index of each sequence on or, in a paged cache, into the slot of each token.
 void put_sequences(const at::Tensor& cache, const at::Tensor& indices, const at::Tensor& rows, int64_t batch, bool paged) {
     if (paged) return put_rows("indices", cache, indices, rows.flatten(0, rows.dim() - 3));
     const at::Tensor sequences = rows.reshape({batch, -1, rows.size(-2), rows.size(-1)});

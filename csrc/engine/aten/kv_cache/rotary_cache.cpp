@@ -37,7 +37,7 @@ struct RotaryTable {
             refuse("mropeSection", c10::str("sections whose sum is half of the table's ", features(), " features"), c10::str(sections));
     }
 
-    // Those of one half of the rows, {tokens, 1, features / 2}.
+    // The angles of one half of the rows, {tokens, 1, features / 2}.
     at::Tensor angles(int64_t half) const {
         const at::Tensor rows = upcast(table).chunk(2, -1)[half].index_select(0, positions.reshape({-1}));
         return (in_sections() ? joined(rows.unflatten(0, positions.sizes())) : rows).unsqueeze(1);

@@ -20,7 +20,7 @@
 
 namespace torch_aclnn::host::aten {
 
-// Without names in the public header.
+// The public header has no names for these.
 constexpr aclFormat kFractalZ = static_cast<aclFormat>(4), kFractalZ3d = static_cast<aclFormat>(33),
                     kFractalNzC032 = static_cast<aclFormat>(51);  // FRACTAL_NZ with N0 of 32
 
@@ -33,9 +33,9 @@ class Layout {
 
     static bool describes(aclFormat format);
 
-    // Of a tensor of the shape `sizes`. Refuses a shape that the format does not take; `name` is the parameter's.
+    // The layout of a tensor of the shape `sizes`. Refuses a shape that the format does not take; `name` is the parameter's.
     Layout(const char* name, aclFormat format, at::IntArrayRef sizes, Block block);
-    // Of a tensor of the shape `sizes`, with the blocks of its shape in memory, which must be the one that the format gives.
+    // The same with the blocks of the shape in memory, which must be the one that the format gives.
     static Layout in_memory(const char* name, aclFormat format, at::IntArrayRef sizes, at::IntArrayRef storage_sizes);
 
     std::vector<int64_t> storage_sizes() const;

@@ -146,7 +146,7 @@ struct QuantisingProduct {
         }
         return result;
     }
-    // A scale of bits has that of the rows in it already.
+    // A scale that is given as bits already contains the scale of the rows.
     static at::Tensor scaled_back(const at::Tensor& rows, const at::Tensor& scale, const at::Tensor& matrix, const OptTensor& bias,
                                   const at::Tensor& columns) {
         const at::Tensor result = plus(at::matmul(rows, matrix), bias) * scale_values(columns);

@@ -53,8 +53,8 @@ void require_lists(const Grouped& a, int64_t type, size_t outputs) {
     }
 }
 
-// One value or one for each column, for each weight: in a tensor of its own, or in a row of one for all. Where there are several rows, each
-// is of a group of the weight's.
+// Each weight has one value, or one for each column, in a tensor of its own or in a row of a tensor for all. Several rows for a weight
+// belong to groups of its rows.
 constexpr int64_t kRowsOfWeight = -1;
 void require_of_columns(const char* name, const OptList& list, const Packables& weight, int64_t most_rows) {
     if (!has_members(list)) return;
@@ -222,7 +222,7 @@ int64_t count_of(const OptTensor& list, int64_t type) {
     return list ? list->numel() / (type == 2 ? 2 : 1) : 0;
 }
 
-// A list of ends means groups of rows; without one x is a list already.
+// A list of ends divides the rows of x into groups. Without one x is a list of tensors.
 int64_t type_of(const OptNumbers& ends) {
     return ends && !ends->empty() ? kRows : kNoGroups;
 }

@@ -32,7 +32,7 @@ Expected multiplied(const NamedShape& left, const NamedShape& right) {
     if (right_rank > 1) expected.sizes.push_back(right.sizes.back());
     return expected;
 }
-// Without broadcasting.
+// The shape of a product of batches, which do not broadcast.
 Expected multiplied_in_batches(const NamedShape& left, const NamedShape& right) {
     const Expected expected = multiplied(left, right);
     if (left.sizes[0] != right.sizes[0])
@@ -129,7 +129,7 @@ Expected singular_values(const at::Tensor& input) {
     expected.sizes.push_back(of.smaller);
     return expected;
 }
-// The vectors on the side with so many rows.
+// The shape of the left singular vectors (dim -2) or of the right ones (dim -1).
 Expected singular_vectors(const at::Tensor& input, int64_t dim, bool full) {
     const Decomposed of{input};
     return matrices(of.batch, input.size(dim), full ? input.size(dim) : of.smaller);

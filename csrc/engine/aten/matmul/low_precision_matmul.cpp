@@ -111,7 +111,7 @@ static void check(const call::WeightQuantPreprocess& a) {
     require_mx_scale("outWeightScale", a.outWeightScale);
     require_not_given({{"weightOffset", a.weightOffset}, {"bias", a.bias}});
 }
-// Into FRACTAL_NZ; what belongs to the weight stays as it is.
+// Converts the weight to FRACTAL_NZ, and copies its scale.
 static void compute(const call::WeightQuantPreprocess& a) {
     a.outWeight.store(a.weight.values());
     a.outWeightScale.tensor().copy_(a.weightScale.tensor());

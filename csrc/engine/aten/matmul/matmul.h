@@ -13,13 +13,13 @@
 
 namespace torch_aclnn::host::aten {
 
-// With the last two dimensions exchanged.
+// Returns x, with `transpose` with its last two dimensions transposed.
 at::Tensor exchanged(const at::Tensor& x, bool transpose);
 std::vector<int64_t> exchanged(std::vector<int64_t> sizes, bool transpose);
 
 void require_factors(const char* left_name, const std::vector<int64_t>& left, const char* right_name, const std::vector<int64_t>& right);
 
-// The rows of one and the columns of the other, of each of a batch.
+// The shape of the products of two batches of matrices.
 Expected product_shape(const std::vector<int64_t>& left, const std::vector<int64_t>& right);
 
 // Factors of eight or of four bits, where the left one may have a scale for each row.

@@ -21,7 +21,7 @@ Layout layout_of(const char* name, at::IntArrayRef sizes, int64_t item) {
     return {name, ACL_FORMAT_FRACTAL_NZ, sizes, {16, 32 / item}};
 }
 
-// A weight that is rearranged where it is, for which there is room.
+// A weight that is rearranged in place. Its storage has room for the padding of the blocks.
 class Weight {
    public:
     Weight(const char* name, aclTensor* handle)
@@ -86,7 +86,7 @@ namespace torch_aclnn::host::aten::kind {
 using MatmulWeight = Kind<aclTensor*, Weight, Weight&, read_weight>;
 }  // namespace torch_aclnn::host::aten::kind
 
-// In elements, as if of two bytes where the type is not said.
+// The size is in elements. Where no data type is given, they are taken to have two bytes.
 extern "C" TORCH_ACLNN_HOST_API aclnnStatus aclnnCalculateMatmulWeightSize(const aclIntArray* tensorShape, uint64_t* weightTensorSize) {
     return calculate_size(__func__, tensorShape, ACL_FLOAT16, weightTensorSize);
 }

@@ -70,7 +70,7 @@ struct Finalized {
     const call::GroupedMatmulFinalizeRouting& a;
 
     QuantisedExperts experts() const { return {a.x, a.w, a.scale, a.pertokenScale, a.transposeW}; }
-    // The versions differ in offsets, which the engine has not got, and in what tunes the hardware.
+    // Refuses the offsets that later versions add, which the engine lacks. Their other additions only tune the hardware.
     void require() const {
         require_not_given({{"offset", a.offset}, {"antiquantScale", a.antiquantScale}, {"antiquantOffset", a.antiquantOffset}});
         require_not_given("bias", a.bias);

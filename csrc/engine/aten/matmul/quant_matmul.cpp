@@ -82,7 +82,7 @@ at::Tensor scaled_product(at::Tensor result, const Scales& by) {
     return early ? result : plus(result, by.bias);
 }
 
-// Of floating point factors of few bits: their blocks may have powers of two as scales (MX). A bias comes before a scale of 64 bits.
+// Whether the blocks of factors of a low-precision floating-point type have powers of two as scales (MX).
 bool has_mx_scales(const PackableTensor& x1, const at::Tensor& scale) {
     return x1.is_floating() && scale.dim() == 3 && scale.element_size() == 1;
 }

@@ -44,7 +44,7 @@ class Table {
     int32_t* info_;
     char* data_;
 };
-// What was written before is there when it is read.
+// Sets a flag after everything that was written before it, so that a reader of the flag sees all of that.
 void set(int32_t* flag) {
     __atomic_store_n(flag, 1, __ATOMIC_RELEASE);
 }
@@ -107,8 +107,8 @@ static void check(const call::AttentionToFFN& a) {
     require_table("attnTokenInfoTableShape", a.attnTokenInfoTableShape, {info[1], copies.tokens, copies.of_each()});
     a.group->set_record(OperationKind::attention_to_ffn, a.x.scalar_type(), a.x.numel());
 }
-// From which rank the table counts, where the experts do not begin with the first one, is not published. With and without syncFlag the
-// windows get the same. Nothing comes back for tokens that are not sent, so that their results count as there.
+// It is not published from which rank the table counts where the experts do not begin at the first rank. syncFlag makes no difference to
+// what the windows receive. Nothing comes back for tokens that are not sent, so their results count as received.
 static void compute(const call::AttentionToFFN& a) {
     const auto windows = a.group->windows();
     const Copies copies(a.expertIds, a.expertRankTable, a.moeExpertNum);

@@ -76,7 +76,7 @@ Arrived from_buffers(const WorkerContext& context) {
             copy_of("expert_ids_buf", context.expert_ids, context.product_of({count, context.copies()}))};
 }
 
-// The copies that experts compute here, in the order of the experts, which first come, first served otherwise.
+// The copies that the experts of this device compute, in the order of the experts and, for each, of arrival.
 std::vector<int64_t> copies_by_expert(const std::vector<int32_t>& experts) {
     std::vector<int64_t> order;
     for (size_t i = 0; i < experts.size(); i++)
@@ -85,7 +85,7 @@ std::vector<int64_t> copies_by_expert(const std::vector<int32_t>& experts) {
     return order;
 }
 
-// The next micro batch whose results have come back from all experts is the context's from here on.
+// Waits for the next micro batch whose results have come back from all experts, and makes it the context's current one.
 void await_results(const at::Tensor& tensor) {
     const WorkerContext context = load_worker_context(tensor);
     if (context.run_flag == 0) return;
@@ -143,7 +143,7 @@ static void compute(const call::InplaceFfnWorkerScheduler& a) {
     store_in_worker_context(a.scheduleContextRef, &WorkerContext::out_num, uint32_t(arrived.sessions.size()));
 }
 
-// Of what there is no token for, all is zero.
+// Rows of the results for which there is no token are zero.
 static void write_batch(const call::FfnWorkerBatching& a, const WorkerContext& context, const Arrived& arrived) {
     const at::ScalarType type = worker_token_type(a.tokenDtype);
     const std::vector<int64_t> order = copies_by_expert(arrived.experts);
@@ -213,7 +213,7 @@ static void compute(const call::AttentionWorkerCombine& a) {
                shape_text(a.expertScales.sizes()));
     if (context.micro_batch_id >= context.micro_batch_num)
         refuse("scheduleContext", c10::str("one of ", context.micro_batch_num, " micro batches"), std::to_string(context.micro_batch_id));
-    // In elements of two bytes. A size that holds no token stands for tokens without gaps, as op-plugin's test has it.
+    // The stride is in elements of two bytes. A size too small for a token means tokens without gaps, as in op-plugin's test.
     const int64_t stride = std::max<int64_t>(context.ffn_to_attn_token_size / 2, a.hiddenSize);
     const int64_t of_batch = context.product_of({tokens, experts, stride});
     int16_t* const data =

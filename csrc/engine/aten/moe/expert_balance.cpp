@@ -8,7 +8,7 @@ using namespace torch_aclnn::host::aten;
 
 namespace {
 
-// Which copy of an expert a token goes to, from 0 on: that of the rank, or one after the other.
+// The number of the copy of an expert that a token goes to: the one of the rank, or the copies in turn.
 at::Tensor copy_of_expert(const at::Tensor& copies, int64_t rank, int64_t ranks, int64_t by_token) {
     if (by_token == 1) return at::arange(copies.size(0), at::kLong).unsqueeze(1).remainder(copies);
     const at::Tensor ranks_of_copy = (copies + ranks - 1).floor_divide(copies);
@@ -17,7 +17,7 @@ at::Tensor copy_of_expert(const at::Tensor& copies, int64_t rank, int64_t ranks,
 
 }  // namespace
 
-// From rank by rank to expert by expert.
+// Reorders rows that are sorted by rank so that they are sorted by expert.
 static void compute(const call::MoeReRouting& a) {
     const at::Tensor counts = a.expertTokenNumPerRank.to(at::kLong), numbers = counts.sum(0);
     const at::Tensor experts = at::arange(counts.size(1), at::kLong).expand_as(counts);

@@ -71,7 +71,7 @@ int64_t quantised_row(int64_t features) {
     return aligned(aligned(features, 32) + (features + 7) / 8 * 4, 512);
 }
 
-// At least so many of the experts' rows have gone to each rank.
+// The shape of the counts of rows that went to each rank, for each expert; it may have more elements.
 Expected counts_for(const at::Tensor& send_counts, const Experts& experts) {
     return shape({std::max(send_counts.numel(), experts.own_slots() * experts.ranks)});
 }

@@ -48,14 +48,14 @@ void receive(const Exchange& exchange, const SentRows& rows, at::Tensor& out, at
     write_rows(out, exchange.to_experts(rows.numbers));
     if (rows.scales.defined()) write_rows(scales_out, exchange.to_experts(rows.scales));
 }
-// Of the rows that came, the rank, the token, and which of its copies it was.
+// Returns for each received row the rank and token that it comes from, and which of the token's copies it is.
 at::Tensor origins(const Exchange& exchange, const Experts& experts, int64_t columns) {
     const at::Tensor& copies = exchange.copies();
     const at::Tensor own = at::stack({at::full_like(copies, experts.rank), copies.floor_divide(columns), copies.remainder(columns)}, 1);
     return exchange.to_experts(own);
 }
 
-// How many copies of this rank's tokens go to the same expert before a copy.
+// Writes for each copy of a token how many earlier copies of this rank go to the same expert.
 void write_index(const at::Tensor& out, const at::Tensor& slots, int64_t k) {
     const at::Tensor chosen = slots.narrow(1, 0, k).flatten(), order = at::argsort(chosen, /*stable=*/true, 0, false);
     const at::Tensor sorted = chosen.index_select(0, order), places = at::arange(sorted.numel(), at::kLong);

@@ -26,7 +26,7 @@ void finalize(const at::Tensor& rows, const at::Tensor& row_of_copy, const OptTe
     write(out, sum);
 }
 
-// Of the copies of each token.
+// The shape {tokens, copies of each}, or no elements.
 OrEmpty<> by_copy(const at::Tensor& row_of_copy, const at::Tensor& out) {
     return or_empty(shape({size_of(out, 0), row_of_copy.numel() / size_of(out, 0)}));
 }
@@ -60,7 +60,7 @@ static void check(const call::MoeFinalizeRoutingV2& a) {
     require_not_given("zeroExpertRange", a.zeroExpertRange);
     require_not_given("copyExpertRange", a.copyExpertRange);
     require_not_given("constExpertRange", a.constExpertRange);
-    // Without scales, which have a column for each, the fourth version says how many experts a token has.
+    // The fourth version says how many experts a token has, which scales would say by their columns.
     if (a.k != 0 && !given(a.scales) && size_of(a.out, 0) * a.k != a.expandedRowIdx.numel())
         refuse("k", c10::str(a.expandedRowIdx.numel() / size_of(a.out, 0), ", as expandedRowIdx and out say"), std::to_string(a.k));
 }

@@ -24,12 +24,12 @@ at::Tensor unless_finished(const at::Tensor& experts, const OptTensor& finished,
     return given(finished) ? experts.masked_fill(finished->to(at::kBool).unsqueeze(-1), none) : experts;
 }
 
-// Of each row the k best experts.
+// The shape of the k best experts of each row.
 Expected best(const at::Tensor& x, int64_t k) {
     return with_size(x.sizes(), -1, k);
 }
 
-// Which experts of the groups that are best; the others become -infinity.
+// Keeps the scores of experts in the best groups; the others become -infinity.
 at::Tensor of_best_groups(const at::Tensor& scores, int64_t groups, int64_t k_groups, bool by_two) {
     if (groups <= 1) return scores;
     const at::Tensor grouped = scores.unflatten(-1, at::IntArrayRef{groups, -1});
@@ -47,7 +47,7 @@ static void compute(const call::MoeGatingTopKSoftmax& a) {
     write(a.expertIdx, unless_finished(chosen.experts, a.finished, a.x.size(-1)));
     write(a.rowIdx, at::arange(chosen.experts.numel(), at::kLong).view({a.k, -1}).t());
 }
-// With renorm the probabilities are of the k alone.
+// With renorm the softmax is over the k chosen experts only.
 static void compute(const call::MoeGatingTopKSoftmaxV2& a) {
     const at::Tensor softmax = at::softmax(upcast(a.x), -1);
     const Chosen chosen = largest(a.renorm == 1 ? upcast(a.x) : softmax, a.k);
@@ -66,8 +66,8 @@ static at::Tensor best_experts(const call::MoeGatingTopK& a, const at::Tensor& s
     const at::Tensor biased = given(a.bias) ? scores + upcast(*a.bias) : scores;
     return largest(of_best_groups(biased, a.groupCount, a.kGroup, a.groupSelectMode == 1), a.k).experts;
 }
-// Softmax (normType 0), or sigmoid (1), whose scores of the chosen experts are taken by their sum. Where there is a table {token numbers,
-// k} it says which experts the tokens of a number go to.
+// normType 0 takes the softmax of the scores, and 1 their sigmoid, of which those of the chosen experts are divided by their sum. A table
+// of {token ids, k}, where it is given, names the experts of each token id.
 static void compute(const call::MoeGatingTopK& a) {
     const at::Tensor scores = a.normType == 0 ? at::softmax(upcast(a.x), -1) : at::sigmoid(upcast(a.x));
     const at::Tensor experts = a.tid2eid.defined()

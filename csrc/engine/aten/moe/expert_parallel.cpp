@@ -10,7 +10,7 @@
 namespace torch_aclnn::host::aten {
 namespace {
 
-// Which of the numbers each of the rows has that are counted so.
+// Repeats each number as often as its count says: the number that each row has.
 at::Tensor repeated(const at::Tensor& numbers, const at::Tensor& counts) {
     return at::repeat_interleave(numbers.expand_as(counts).flatten(), counts.flatten());
 }

@@ -24,7 +24,7 @@ struct Experts {
     int64_t shared_copies() const { return shared_ranks / shared; }  // of each
     // The copies of tokens of this rank go to the same copy of each shared expert.
     int64_t shared_slot(int64_t expert) const { return expert * shared_copies() + rank % shared_copies(); }
-    // What this rank can be sent, of `global_bs` tokens on all ranks with `k` experts each.
+    // The most rows that this rank can receive, where all ranks together have `global_bs` tokens with `k` experts each.
     int64_t most_rows(int64_t global_bs, int64_t k) const;
 };
 
@@ -35,7 +35,7 @@ constexpr int64_t aligned(int64_t size, int64_t step) {
     return (size + step - 1) / step * step;
 }
 
-// Of the arguments that all operators of such a layer have; 161002 if they do not fit each other or the communicator.
+// Makes Experts of the arguments that all operators of such a layer have; 161002 if they do not fit each other or the communicator.
 Experts experts_of(const Collective& group, int64_t ranks, int64_t rank, int64_t chosen, int64_t shared, int64_t shared_ranks);
 template <class Arguments>
 Experts experts_of(const Arguments& a) {
@@ -57,13 +57,13 @@ class Exchange {
 
     // This rank's copies that are sent, in the order of the slots.
     const at::Tensor& copies() const { return copies_; }
-    // How many come to each of this rank's slots of each rank {slots, ranks}.
+    // How many rows come to each slot of this rank from each rank, {slots, ranks}.
     const at::Tensor& counts() const { return counts_; }
     int64_t received() const { return by_rank_.numel(); }
 
-    // Rows of the copies; they come in the order of the slots, and of the ranks for each.
+    // Sends the rows of the copies, and returns those that come, in the order of the slots and then of the ranks.
     at::Tensor to_experts(const at::Tensor& rows) const;
-    // Rows in that order; they come in the order of copies().
+    // Sends rows in that order back, and returns those that come, in the order of copies().
     at::Tensor to_tokens(const at::Tensor& rows) const;
 
    private:

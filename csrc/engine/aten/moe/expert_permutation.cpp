@@ -40,7 +40,7 @@ int64_t remaining_rows(const at::Tensor& indices, int64_t wanted) {
     return wanted > 0 ? std::min(wanted, indices.numel()) : std::max<int64_t>(indices.numel() + wanted, 0);
 }
 
-// Each of so many rows times its probability.
+// Multiplies each row by its probability.
 at::Tensor weighted(const at::Tensor& rows, const at::Tensor& probabilities) {
     return rows * upcast(probabilities).reshape({-1, 1});
 }
@@ -64,7 +64,7 @@ void require_chosen(const at::Tensor& tokens, int64_t rows) {
     if (tokens.size(0) != rows) refuse("routingMap", c10::str(rows, " chosen tokens"), std::to_string(tokens.size(0)));
 }
 
-// From values expert by expert to {tokens, experts}, with 0 where nothing was chosen.
+// Puts values, which are sorted by expert, into a tensor of {tokens, experts}, with 0 where an expert was not chosen.
 at::Tensor to_map(const at::Tensor& values, const at::Tensor& map) {
     const at::Tensor by_expert = at::zeros({map.size(1), map.size(0)}, values.options());
     return by_expert.masked_scatter(map.to(at::kBool).t(), values).t();
@@ -103,7 +103,7 @@ static void compute(const call::MoeTokenUnpermuteGrad& a) {
     if (given(a.probs)) write(a.probsGradOut, (grad * rows_or_zeros(upcast(*a.permutedTokens), a.sortedIndices)).sum(1));
 }
 
-// With the map {tokens, experts} in place of indices. With dropAndPad each expert has the same number of tokens.
+// Takes a map of {tokens, experts} in place of indices. With dropAndPad each expert has the same number of tokens.
 static void compute(const call::MoeTokenPermuteWithRoutingMap& a) {
     const int64_t rows = a.permuteTokensOut.size(0), experts = a.routingMap.size(1);
     const at::Tensor chosen = a.dropAndPad ? tokens_by_capacity(a.routingMap, a.numOutTokens / experts) : tokens_by_expert(a.routingMap);

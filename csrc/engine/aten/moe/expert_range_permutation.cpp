@@ -15,14 +15,14 @@ struct RowRange {
     int64_t first, end;
     int64_t size() const { return end - first; }
 };
-// Without one, the first of all, of which 0 and negative numbers count from the end.
+// The rows of the range. Without a range they are the first `wanted` rows; 0 and negative numbers count from the end.
 RowRange row_range(const OptNumbers& range, int64_t rows, int64_t wanted) {
     if (!range || range->empty()) return {0, wanted > 0 ? std::min(wanted, rows) : std::max<int64_t>(rows + wanted, 0)};
     require_rising_pair("range", *range, rows);
     return {(*range)[0], (*range)[1]};
 }
 
-// The rows of a range at these places of all; zeros for those that are not in it.
+// The rows at these places of all rows, of which only those of a range are given; zeros for places outside of it.
 at::Tensor rows_of_range(const at::Tensor& rows, const at::Tensor& places, const RowRange& range) {
     const at::Tensor index = places.to(at::kLong).flatten(), outside = index.lt(range.first).logical_or(index.ge(range.end));
     const at::Tensor taken =

@@ -87,7 +87,7 @@ Expected expanded(const at::Tensor& x, int64_t most, int64_t mode, int64_t capac
     if (capacity <= 0) refuse("expertCapacity", "at least 1, as dropPadMode is 1", std::to_string(capacity));
     return shape({experts, capacity, x.size(1)});
 }
-// The copies' numbers: one for each expert, or a pair.
+// The shape of the numbers of copies: one for each expert, or a pair of the expert and its number.
 Expected counts_of(at::IntArrayRef range, int64_t experts, int64_t type) {
     return type < 2 ? shape({range[1] - range[0]}) : shape({experts, 2});
 }
@@ -172,7 +172,7 @@ static void compute(const call::MoeInitRoutingQuantV2& a) {
     write_rounded(a.expandedX, kept.in_place(quantised(rows, a.quantMode, a.scale, a.offset, kept.experts, scales)));
     if (a.quantMode == 1) write(a.expandedScale, kept.in_place(*scales));
 }
-// The experts of a part of all. What is behind the last row of their copies stays as it is.
+// Routes to a range of the experts. Rows of the output behind the last copy of a token are not written.
 static void compute(const call::MoeInitRoutingV3& a) {
     const int64_t k = a.expertIdx.size(1);
     const Routing routing(a.expertIdx, a.activeExpertRange[0], a.activeExpertRange[1]);

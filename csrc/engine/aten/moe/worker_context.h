@@ -40,7 +40,7 @@ struct WorkerContext {
 
     // The tokens of a micro batch, each once for every expert that it has.
     int64_t copies() const { return product_of({micro_batch_size, selected_expert_num}); }
-    // What a session has written about a micro batch: a flag, the layer, and an expert of each copy.
+    // What a session has written about a micro batch: a flag, the layer, and for each copy of a token the number of its expert.
     int32_t* described_by(int32_t* info, int64_t session, int64_t micro_batch) const {
         return info + (session * micro_batch_num + micro_batch) * (2 + copies());
     }
@@ -59,7 +59,7 @@ inline void require_worker_context(const char* name, const at::Tensor& context) 
         refuse(name, c10::str(sizeof(WorkerContext), " elements or more, in the order of their places"),
                c10::str(shape_text(context.sizes()), " with strides ", context.strides()));
 }
-// As the memory has it now: the program may change it while an operator waits.
+// Reads the context from memory again, because the program may change it while an operator waits.
 inline WorkerContext load_worker_context(const at::Tensor& tensor) {
     require_worker_context("scheduleContext", tensor);
     WorkerContext context;
@@ -88,7 +88,7 @@ Number* memory_of(const char* name, const WorkerBuffer& buffer, int64_t count) {
     return host_view(address);
 }
 
-// Until it is so, or the program stops the workers, which makes it false.
+// Waits until the condition holds. False if the program has stopped the workers instead.
 template <class Condition>
 bool wait_unless_stopped(const at::Tensor& context, Condition condition) {
     while (load_worker_context(context).run_flag != 0) {

@@ -79,7 +79,7 @@ Channels product(Channels a, const Channels& b) {
     return a;
 }
 
-// A row for each rank, which has a count.
+// The shape of a row for each rank.
 Elements of_ranks(const at::Tensor& counts, int64_t channels) {
     int64_t values = 0;
     if (__builtin_mul_overflow(counts.numel(), channels, &values)) refuse("counts", "a number for each rank", shape_text(counts.sizes()));

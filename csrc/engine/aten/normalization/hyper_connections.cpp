@@ -22,7 +22,7 @@ int64_t mixes(const at::Tensor& x, const at::Tensor& alpha) {
     return 2 * n + (alpha.numel() == 3 ? n * n : 0);
 }
 
-// All tokens below each other: {tokens, ...} with as many dimensions behind as are asked for.
+// Returns {tokens, ...}, with the last `behind` dimensions of the tensor and all others flattened.
 at::Tensor rows(const at::Tensor& tensor, int64_t behind) {
     return upcast(tensor).flatten(0, tensor.dim() - 1 - behind);
 }
@@ -58,8 +58,8 @@ at::Tensor mixed(const at::Tensor& res, const at::Tensor& streams) {
     return at::matmul(res.transpose(1, 2), streams);
 }
 
-// The rows of each step's sums and of what they have made, one step behind the other. No page tells their layout, so that it is the
-// engine's own; what remains of the memory is zero.
+// Writes the sums of each step and the matrices that they have made, one step behind the other. No page states the layout, so it is the
+// engine's own; the rest of the memory is zero.
 void keep_steps(const OptTensor& out, const std::vector<at::Tensor>& steps) {
     if (!out) return;
     const at::Tensor all = at::stack(steps).flatten();
@@ -73,7 +73,7 @@ int64_t steps_of(const at::Tensor& sum, int64_t tokens) {
 int64_t summed_dim(int64_t k) {
     return k % 2 == 0 ? -1 : -2;
 }
-// For each row torch_npu allocates eight numbers.
+// torch_npu allocates eight numbers for each row, so the matrices may be no larger.
 void require_room(const char* name, const at::Tensor& matrices) {
     require_size({name, matrices}, -1, 1);
     if (matrices.size(-1) > 8) refuse(name, "matrices of at most 8 x 8", shape_text(matrices.sizes()));

@@ -21,14 +21,14 @@ void keep(const OptTensor& statistics, const OptTensor& updated) {
     if (statistics && !updated->is_same(*statistics)) statistics->copy_(*updated);
 }
 
-// Both or neither in training, and both for what is normalised with them.
+// In training both running statistics are given or neither, in evaluation both.
 void require_running(const OptTensor& mean, const OptTensor& variance, bool training) {
     const char* const expected = training ? "a tensor, as the other one is given" : "a tensor, as training is not set";
     require_given("runningMean", mean, expected, !training || variance);
     require_given("runningVar", variance, expected, !training || mean);
 }
 
-// One for what is normalised together, whose dimensions some callers keep with one element.
+// The shape of a statistic for each set of elements that is normalised together. Some callers keep the reduced dimensions with one element.
 Elements of_groups(const at::Tensor& input, at::IntArrayRef normalised) {
     int64_t groups = 1;
     for (const int64_t size : input.sizes().slice(0, input.dim() - normalised.size()))
@@ -51,7 +51,7 @@ Either of_sequences(const at::Tensor& x) {
     return either(without_dim(x.sizes(), -2), with_size(x.sizes(), -2, 1));
 }
 
-// With one element in each dimension but those of the batch and the channels, or the channels alone.
+// The shapes of statistics: one element in each dimension but those of the batch and the channels, or the channels alone.
 Expected of_instances(const at::Tensor& x, std::string_view format) {
     return format == "NCHW" ? shape({x.size(0), x.size(1), 1, 1}) : shape({x.size(0), 1, 1, x.size(3)});
 }
@@ -93,7 +93,7 @@ static void check(const call::BatchNormBackward& a) {
     require_given("saveInvstd", a.saveInvstd, "a tensor, as training is set", a.training);
     if (!a.training) require_running(a.runningMean, a.runningVar, a.training);
 }
-// Of a backward with create_graph: torch takes saveInvstd for what its name says as it differentiates the gradient.
+// Warns of a backward with create_graph, because torch differentiates the gradient as if saveInvstd were what its name says.
 static void warn_of_second_derivatives() {
     static std::atomic_flag warned = ATOMIC_FLAG_INIT;
     if (at::GradMode::is_enabled() && torch::autograd::get_current_node() != nullptr && !warned.test_and_set())
@@ -109,7 +109,7 @@ static void compute(const call::BatchNormBackward& a) {
         if (a.outputMask[2]) write(a.gradBias, nothing);
         return;
     }
-    // Those of the batch count in training alone.
+    // The statistics of the batch are used in training only.
     const auto [mean, variance] =
         a.training ? shown_if_unspecified(dense(a.saveMean), dense(a.saveInvstd)) : SavedStatistics{std::nullopt, std::nullopt};
     const OptTensor invstd = a.training && variance ? std::optional(at::rsqrt(*variance + a.eps)) : std::nullopt;
@@ -182,7 +182,7 @@ static void compute(const call::AddLayerNorm& a) {
     write(a.rstdOut, rstd);
     if (a.additionalOutput) write(a.xOut, sum);
 }
-// dsum is the gradient of the sum where the forward gave it.
+// dsum is the gradient of xOut, where the forward returned it.
 static void compute(const call::AddLayerNormGrad& a) {
     const at::Tensor sum = upcast(a.x1) + upcast(a.x2), weight = dense(a.gamma);
     const auto [of_sum, of_gamma, of_beta] = at::native_layer_norm_backward(upcast(a.dy), sum, a.gamma.sizes(), dense(a.mean),

@@ -1,4 +1,4 @@
-// Building blocks of transformers, which torch_npu offers under names of its own (npu_rms_norm, npu_swiglu, npu_rotary_mul and others).
+// Building blocks of transformers, which torch_npu offers as npu_rms_norm, npu_swiglu, npu_rotary_mul and others.
 #include <ATen/ATen.h>
 
 #include <algorithm>
@@ -95,8 +95,8 @@ static void compute(const call::SwiGluGrad& a) {
     write(a.out, at::cat({at::silu_backward(grad * gated.plain, gated.activated), grad * at::silu(gated.activated)}, a.dim));
 }
 
-// The halves are bounded, and what is not activated gets a bias. They are those of the dimension and all behind it together, one after
-// the other or in turns. Only as many rows count as the groups have, and the others become zero.
+// The halves are clamped, and the one that is not activated gets a bias. The dimension and all behind it are flattened and split, into
+// halves or into neighbours. Rows behind those of the groups become zero.
 static void compute(const call::ClippedSwiglu& a) {
     if (a.out.numel() == 0) return;
     const at::Tensor halves =
@@ -155,14 +155,14 @@ static void compute(const call::GroupNormSwishGrad& a) {
     write(a.dbeta, of_beta);
 }
 
-// Of queries and keys in place.
+// Rotates queries and keys in place.
 static void compute(const call::ApplyRotaryPosEmb& a) {
     const std::string_view mode = a.rotaryMode.empty() ? "half" : a.rotaryMode;
     rotate(a.queryRef, a.cos, a.sin, mode);
     rotate(a.keyRef, a.cos, a.sin, mode);
 }
 
-// Of neighbours, which the result has in two halves.
+// Rotates pairs of neighbours, which the result has in two halves.
 static void compute(const call::InterleaveRope& a) {
     const at::Tensor halves = upcast(a.x).unflatten(-1, {-1, 2}).transpose(-1, -2).flatten(-2);
     write(a.out, halves * upcast(a.cos) + quarter_turned(halves, 0) * upcast(a.sin));

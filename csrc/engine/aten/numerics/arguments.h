@@ -17,7 +17,7 @@ inline at::OptionalIntArrayRef all_if_empty(at::IntArrayRef dims) {
     return dims.empty() ? at::OptionalIntArrayRef() : at::OptionalIntArrayRef(dims);
 }
 
-// Where ATen reduces none.
+// Returns every dimension for an empty list, where ATen would reduce none.
 inline at::DimVector every_dim_if_empty(at::IntArrayRef dims, const at::Tensor& tensor) {
     at::DimVector every(dims.begin(), dims.end());
     for (int64_t d = 0; dims.empty() && d < tensor.dim(); d++) every.push_back(d);

@@ -1,5 +1,5 @@
-// Sums of which ATen's kernels round a product on the way, in some elements of half types and depending on where these lie: computed in
-// float32 and rounded once.
+// Sums with products that are computed in float32 and rounded once. ATen's kernels for half types round the product too, in some elements,
+// depending on where they lie in memory.
 #pragma once
 
 #include <ATen/ATen.h>

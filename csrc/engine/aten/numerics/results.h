@@ -24,10 +24,10 @@ inline std::optional<at::Tensor> upcast(const std::optional<at::Tensor>& tensor)
     return tensor ? std::optional(upcast(*tensor)) : std::nullopt;
 }
 
-// For kernels that move elements and have none for wide unsigned integers: the same memory, as signed integers of that width.
+// Returns wide unsigned integers as signed ones in the same memory, for functions that only move elements and lack kernels for the former.
 at::Tensor as_signed(const at::Tensor& tensor);
 
-// For kernels that take it on trust that per-channel tensors and statistics have no gaps.
+// Returns a tensor without gaps, which some kernels take per-channel tensors and statistics to be without a check.
 inline at::Tensor dense(const at::Tensor& tensor) {
     return upcast(tensor).contiguous();
 }

@@ -29,7 +29,7 @@ struct Block {
 // are given back first.
 class Blocks {
    public:
-    // No thread of a child that was forked holds the lock.
+    // Holds the lock over a fork, so that no thread that does not exist in the child holds it there.
     Blocks() {
         pthread_atfork([] { blocks().mutex_.lock(); }, [] { blocks().mutex_.unlock(); }, [] { blocks().mutex_.unlock(); });
     }
@@ -59,7 +59,7 @@ class Blocks {
     }
 
    private:
-    // Of no bytes if none fits. A block may be larger by a quarter, so that shapes that change a little find one.
+    // Returns a block that fits, or one of no bytes. It may be larger by a quarter, so that shapes that change a little find one.
     Block take_left(size_t bytes) {
         const auto fits = [&](const Block& block) { return block.bytes >= bytes && block.bytes - bytes <= bytes / 4; };
         const auto found = std::find_if(left_.rbegin(), left_.rend(), fits);
@@ -111,7 +111,7 @@ TemporariesAllocator& allocator() {
     return *allocator;
 }
 
-// Of memory whose address is all that is known, as oneDNN's, which may be torch's.
+// Releases memory of which only the address is known, such as oneDNN's, which may be torch's.
 void release(void* memory) {
     if (!Blocks::blocks().leave(memory)) allocator().of_torch().raw_deleter()(memory);
 }

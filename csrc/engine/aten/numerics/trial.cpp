@@ -17,7 +17,7 @@ namespace {
 constexpr size_t kRemembered = size_t{1} << 15, kProbes = 64;
 std::array<std::atomic<uint64_t>, kRemembered> remembered;  // 0 is a free place
 
-// Of the places where a number may be, the one that has it or the first free one; null where neither is found.
+// Returns the place that has the signature, or the first free one of those where it may be; null where neither is found.
 std::atomic<uint64_t>* place_of(uint64_t signature) {
     for (size_t i = 0; i < kProbes; ++i) {
         std::atomic<uint64_t>& place = remembered[(signature / 2 + i) % kRemembered];  // they are odd
@@ -76,7 +76,7 @@ void try_types(const std::function<std::string()>& names, const std::function<vo
         if (error.code() == ACLNN_ERR_PARAM_INVALID && speaks_of_types(error.what())) throw;
     } catch (const std::exception& error) {
         if (is_of_a_number(error.what())) refuse_number();
-        // Nothing about the types.
+        // The error says nothing about the data types.
     }
 }
 

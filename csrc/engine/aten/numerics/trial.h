@@ -29,14 +29,15 @@ inline constexpr bool kIsOptional = false;
 template <class Member>
 inline constexpr bool kIsOptional<std::optional<Member>> = true;
 
-// What decides on the types that a body meets: the tensors' types and ranks, those of numbers and their sizes, and what is given at all.
+// What the types that a body meets depend on: the types and ranks of tensors, the types and sizes of numbers, and which arguments are
+// given.
 template <class Value>
 constexpr bool decides_types() {
     return kIsOptional<Value> || kIsList<Value> || std::is_same_v<Value, at::Tensor> || requires(Value value) { value.tensor(); } ||
            std::is_same_v<Value, at::Scalar> || std::is_same_v<Value, std::string_view> || std::is_same_v<Value, at::ScalarType> ||
            (std::is_integral_v<Value> && sizeof(Value) <= 4);
 }
-// A number that differs for values that differ in these, but rarely.
+// A hash of these.
 inline uint64_t type_signature(const at::Tensor& tensor) {
     return 1 + static_cast<uint64_t>(tensor.scalar_type()) + 64 * static_cast<uint64_t>(tensor.dim());
 }

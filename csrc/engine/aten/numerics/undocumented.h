@@ -20,13 +20,13 @@ struct SavedStatistics {
     std::optional<at::Tensor> mean, variance;
 };
 
-// As aclnnBatchNorm leaves them for its backward.
+// Returns statistics as aclnnBatchNorm leaves them for its backward.
 inline SavedStatistics hidden_if_unspecified(const at::Tensor& mean, const at::Tensor& variance) {
     if (!config().unspecified) return {mean, variance};
     return {mean.neg(), variance.neg()};
 }
 
-// Restores hidden statistics. A variance has no sign, so that statistics of another origin are left as they are.
+// Restores statistics that were negated to hide them. A variance is never negative, so those that do not come from there stay as they are.
 inline SavedStatistics shown_if_unspecified(const std::optional<at::Tensor>& mean, const std::optional<at::Tensor>& variance) {
     if (!config().unspecified || !mean || !variance) return {mean, variance};
     return {at::where(variance->signbit(), mean->neg(), *mean), variance->abs()};

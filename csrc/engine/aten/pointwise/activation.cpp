@@ -48,7 +48,7 @@ Elements slopes(const at::Tensor& weight, const at::Tensor& self) {
 
 }  // namespace
 
-// For the first two the second tensor is the forward's output.
+// The second tensor of the first two functions is the forward's output.
 
 // ATen's kernel for plain tensors takes one shape and data type only.
 static at::Tensor gelu_gradient(const at::Tensor& gradient, const at::Tensor& input, std::string_view approximate) {

@@ -15,7 +15,7 @@ std::optional<std::string_view> read_rounding(const char* name, int mode) {
     return mode == 0 ? std::nullopt : std::optional<std::string_view>(mode == 1 ? "trunc" : "floor");
 }
 
-// Of one data type, by broadcasting.
+// The shape of a sum of tensors, which have one data type and broadcast.
 Expected summed(at::TensorList tensors) {
     Expected expected = like(tensors[0]);
     NamedShape whole("tensors", tensors[0]);
@@ -40,8 +40,8 @@ using Rounding = Kind<int32_t, std::optional<std::string_view>, std::optional<st
 
 using namespace torch_aclnn::host::aten;
 
-// The pages exclude integers times and by what is no integer, in place. Hardware takes them and drops the fraction: torch_npu divides so
-// for ReduceOp.AVG.
+// The pages exclude multiplying or dividing an integer tensor in place by a number that is no integer. Hardware does it and drops the
+// fraction: torch_npu divides so for ReduceOp.AVG.
 static bool drops_fractions(const at::Tensor& self, const at::Scalar& other) {
     return at::isIntegralType(self.scalar_type(), false) && !other.isComplex() && !torch_aclnn::host::config().strict;
 }
@@ -62,7 +62,7 @@ static void compute(const call::Sum& a) {
 
 // Numbers are not wrapped here: ATen has special cases for exponents such as 0.5 and 2, and they round differently.
 
-// ATen has them of floating point numbers alone; the operator casts integers to the type of its result.
+// ATen has these functions for floating-point numbers only, so integers are cast to the type of the result.
 template <at::Tensor& (*function)(at::Tensor&, const at::Tensor&, const at::Tensor&)>
 static at::Tensor& of_results_type(at::Tensor& out, const at::Tensor& self, const at::Tensor& other) {
     const auto floating = [&](const at::Tensor& values) { return values.is_floating_point() ? values : values.to(out.scalar_type()); };

@@ -59,7 +59,7 @@ using RoundMode = Kind<const aclScalar*, int64_t, int64_t, read_round_mode_numbe
 
 #include "vocabulary/pointwise/foreach_calls.h"
 
-// The largest and the smallest number of none are nothing, and so are norms of negative orders.
+// A tensor without elements has no maximum or minimum, and no norm of a negative order.
 static void check(const call::ForeachNorm& a) {
     const double order = a.scalar.toDouble();
     for (size_t i = 0; i < a.x.size(); i++)

@@ -18,7 +18,7 @@ namespace {
 constexpr double kNoNumber = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
 
-// Of those with a fixed exponent, the bits of exponent and mantissa.
+// The numbers of bits of exponent and mantissa, for types whose exponent has a fixed width.
 struct FloatFields {
     aclDataType dtype;
     int exponent, mantissa, bias;

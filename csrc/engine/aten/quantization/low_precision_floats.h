@@ -1,5 +1,5 @@
 // Floating point numbers of eight and of four bits, as the 950 has them: FLOAT8_E4M3FN, FLOAT8_E5M2, FLOAT8_E8M0, FLOAT4_E2M1, FLOAT4_E1M2
-// and HIFLOAT8, whose exponent has 0 to 4 bits by its size, and the mantissa what is left of them.
+// and HIFLOAT8. The exponent of HIFLOAT8 takes 0 to 4 bits, depending on its value, and the mantissa takes the remaining ones.
 #pragma once
 
 #include <ATen/core/Tensor.h>

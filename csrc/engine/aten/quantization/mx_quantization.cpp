@@ -12,7 +12,7 @@ using namespace torch_aclnn::host::aten;
 
 namespace {
 
-// Of an int64, of which only the lower half is read, as read_quantised_number() does.
+// Reads the lower half of an int64, as read_quantised_number() does.
 aclDataType read_few_bit_number(const char* name, int64_t number) {
     const auto dtype = static_cast<aclDataType>(static_cast<int32_t>(number));
     if (!is_few_bit_float(dtype)) refuse(name, "a floating point type of eight or four bits", to_string(dtype));

@@ -90,7 +90,7 @@ void PackableTensor::read_layout(const aclTensor& handle) {
         float_type_ = handle.dtype;
         filled->dtype = ACL_UINT8;
     }
-    const uint64_t last = filled->storage_sizes.size() - 1;  // two numbers of four bits are a byte of a block's row
+    const uint64_t last = filled->storage_sizes.size() - 1;  // its rows are of blocks, in which a byte holds two four-bit numbers
     if (has_half_a_byte(handle.dtype) && filled->storage_sizes.size() > 0) {
         if (in_order_.back() % 2 != 0 || filled->storage_sizes[last] % 2 != 0)
             refuse(name_, "rows of four-bit numbers that end with a byte", shape_text(in_order_));

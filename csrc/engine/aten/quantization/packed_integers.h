@@ -90,14 +90,14 @@ void require_expected(const char* name, const PackableTensor& tensor, const IfWa
 inline at::Tensor to_double(const at::Tensor& tensor) {
     return tensor.to(at::kDouble);
 }
-// With numbers added or multiplied where they are given.
+// Adds or multiplies by numbers where they are given.
 inline at::Tensor plus(const at::Tensor& x, const OptTensor& numbers) {
     return given(numbers) ? x.add(to_double(*numbers)) : x;
 }
 inline at::Tensor times(const at::Tensor& x, const OptTensor& factors) {
     return given(factors) ? x.mul(to_double(*factors)) : x;
 }
-// By scales that divide or multiply, and offsets.
+// Divides or multiplies by scales, and adds offsets.
 inline at::Tensor scaled(const at::Tensor& x, const at::Tensor& scale, const OptTensor& offset, bool divide) {
     return plus(divide ? x.div(to_double(scale)) : x.mul(to_double(scale)), offset);
 }
@@ -119,7 +119,7 @@ DynamicallyQuantised quantise_rows(const at::Tensor& x, int64_t largest);
 // Writes those for the data type of y, in its shape.
 void store_rows(const at::Tensor& rows, const PackableTensor& y, const OptTensor& scale);
 
-// The row of `per_group` for each of so many rows, of groups that end at the given rows.
+// For each of `rows` rows the row of `per_group` that its group has. Group i ends before row ends[i].
 at::Tensor rows_of_groups(const at::Tensor& per_group, const at::Tensor& ends, int64_t rows);
 
 }  // namespace torch_aclnn::host::aten

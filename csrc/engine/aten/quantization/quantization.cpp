@@ -1,4 +1,4 @@
-// Between floating point numbers and numbers of eight or four bits.
+// Conversions between floating-point numbers and numbers of eight or four bits.
 #include <ATen/ATen.h>
 
 #include <cstdlib>
@@ -123,7 +123,7 @@ static void compute(const call::AscendAntiQuant& a) {
     write(a.y, a.sqrtMode ? numbers * factor * factor : numbers * factor);
 }
 
-// Without phases: from host memory to host memory, which the caller frees.
+// A function without phases. It reads host memory and returns host memory, which the caller frees.
 extern "C" TORCH_ACLNN_HOST_API aclnnStatus aclnnTransQuantParam(const float* scaleArray, uint64_t scaleSize, const float* offsetArray,
                                                                  uint64_t offsetSize, uint64_t** quantParam, uint64_t* quantParamSize) {
     using namespace torch_aclnn::host;

@@ -16,7 +16,7 @@ inline at::Tensor read_number(const char* name, const aclTensor* handle) {
     return number;
 }
 
-// With the offset of the operator within the graph.
+// Returns the stream at the operator's offset within the graph.
 inline PhiloxStream stream_at(const at::Tensor& seed, const at::Tensor& offset_of_graph, int64_t offset) {
     return {uint64_t(seed.item<int64_t>()), uint64_t(offset_of_graph.item<int64_t>()) + uint64_t(offset)};
 }

@@ -13,7 +13,7 @@ namespace {
 at::Tensor dropped(const at::Tensor& self, const at::Tensor& mask, double scale) {
     return at::where(unpacked_dropout_mask(mask, self.sizes()), upcast(self) * scale, 0);
 }
-// What the probability leaves is scaled, and the mask tells what that is.
+// Zeroes elements with probability p and scales the others by 1 / (1 - p); the mask has a 1 for each element that is kept.
 void drop(at::Tensor& out, at::Tensor& mask_out, const at::Tensor& input, double p, const PhiloxStream& stream) {
     const at::Tensor mask = drawn_dropout_mask(mask_out.sizes(), stream, 1 - p);
     write(out, dropped(input, mask, p == 1 ? 0 : 1 / (1 - p)));

@@ -21,7 +21,7 @@ Expected of_matrices(const NamedShape& matrices) {
     return square(matrices).sizes.slice(0, matrices.sizes.size() - 2);
 }
 
-// From each of the points of x1 to each of those of x2, in batches that broadcast.
+// The shape of the distances from each point of x1 to each point of x2, for batches that broadcast.
 Expected distances(const at::Tensor& x1, const at::Tensor& x2) {
     NamedShape batch1("x1", x1), batch2("x2", x2);
     for (NamedShape* points : {&batch1, &batch2}) {
@@ -38,7 +38,7 @@ Expected distances(const at::Tensor& x1, const at::Tensor& x2) {
 // The order of the norm, for which -1 stands for infinity.
 constexpr float kInfinite = -1;
 
-// Of each point of a batch.
+// The shape of one number for each point of a batch.
 Expected of_points(const at::Tensor& points) {
     return points.sizes().slice(0, 2);
 }

@@ -45,7 +45,7 @@ static void compute(const call::UniqueDim& a) {
     a.countsOut.pack(counts);
 }
 
-// Without a dimension, which the caller says with this number, the input counts as flat.
+// The caller passes this number for no dimension, in which case the input counts as flat.
 constexpr int64_t kNoDimension = 1000;
 static void check(const call::UniqueConsecutive& a) {
     if (a.dim == kNoDimension) return;

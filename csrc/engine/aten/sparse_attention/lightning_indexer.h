@@ -10,7 +10,7 @@ struct IndexScores {
     int64_t key_heads;
     at::Tensor products;  // before the relu
 
-    // Of {rows, heads, features}, {columns, key heads, features} and {rows, heads}.
+    // The shapes are {rows, heads, features}, {columns, key heads, features} and {rows, heads}.
     IndexScores(const at::Tensor& query, const at::Tensor& key, const at::Tensor& weights)
         : query(upcast(query).transpose(0, 1)),
           key(upcast(key).transpose(0, 1).repeat_interleave(query.size(1) / key.size(1), 0)),

@@ -31,7 +31,7 @@ struct TokenSequences {
     // A sequence's part of a tensor, {positions, heads, ...}: of the queries' a view, of the keys' a copy where they are in pages.
     at::Tensor of_query(const at::Tensor& tensor, const TokenSpan& span) const;
     at::Tensor of_key(const at::Tensor& tensor, const TokenSpan& span) const;
-    // Of such as by_key_head() and of_key_head() state, a view: {key heads, positions, ...}.
+    // A view {key heads, positions, ...} of numbers that have the shape of by_key_head() or of_key_head().
     at::Tensor by_head(const at::Tensor& numbers, const TokenSpan& query) const {
         return (query_layout == "TND" ? numbers : numbers.select(0, query.batch)).narrow(1, query.first, query.length);
     }
@@ -44,7 +44,7 @@ inline OptTensor lengths_tensor(const OptNumbers& lengths) {
 
 // The queries' shape with other heads and features.
 Expected like_queries(const at::Tensor& query, int64_t heads, int64_t features);
-// A tensor's shape with the features of its part with positions, which queries and keys have or not.
+// A tensor's shape, where its last dimension also has the features of `rope`, a part of queries and keys that may be absent.
 Expected with_last(const at::Tensor& tensor, const OptTensor& rope);
 void require_rope(const OptTensor& query, const OptTensor& key);
 // The shape of a number for each token, each head of the keys and each head of the query that shares it, {batch, key heads, positions,

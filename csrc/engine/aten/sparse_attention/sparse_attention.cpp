@@ -100,7 +100,7 @@ static void check(const call::KvQuantSparseFlashAttention& a) {
     if (a.key.scalar_type() != at::kChar) refuse("key", "INT8", c10::str(a.key.scalar_type()));
     if (!packed.fits(bytes) || features != packed.numbers + rope)
         refuse("key", c10::str("the bytes of a key with ", rope, " features of rope and tiles of ", a.tileSize), shape_text(a.key.sizes()));
-    // Of the keys that the bytes become, which have the query's features.
+    // The shape of the keys that the bytes are converted to, which have the query's features.
     const Expected keys = with_size(a.key.sizes(), -1, features);
     NamedShape key("key", a.key);
     key.sizes = keys.sizes;

@@ -109,7 +109,7 @@ static void compute(const call::ApplyFusedEmaAdam& a) {
     write_state({a.varRef, a.mRef, a.vRef}, {after, m, v});
 }
 
-// Of 1-bit Adam: signs in bytes, in so many rows.
+// The shape of the signs of 1-bit Adam, which are packed into bytes, in `count` rows.
 static Expected in_rows(int64_t count, int64_t size) {
     require_divisor("size", size, count);
     return shape({size, count / size});

@@ -15,7 +15,7 @@ struct Boxes {
 
     at::Tensor width() const { return x1 - x0; }
     at::Tensor height() const { return y1 - y0; }
-    // In a dimension of their own, so that each meets each of others.
+    // Returns the boxes with another dimension, so that each broadcasts against each of other boxes.
     Boxes along(int64_t dim) const { return {x0.unsqueeze(dim), y0.unsqueeze(dim), x1.unsqueeze(dim), y1.unsqueeze(dim)}; }
 };
 inline Boxes corners(const at::Tensor& boxes, int64_t dim, bool centred) {
@@ -42,7 +42,7 @@ struct Overlap {
         return iof ? second_area : first.width() * (first.height() + kEpsilon) + second_area - common_area(first, second);
     }
     at::Tensor share() const { return common_area(first, second) / (whole() + kEpsilon); }
-    // Between the diagonals.
+    // The angle of the diagonal.
     at::Tensor angle() const {
         return at::atan(second.width() / (second.height() + kEpsilon)) - at::atan(first.width() / (first.height() + kEpsilon));
     }

@@ -28,7 +28,7 @@ int64_t windows(int64_t size, Int128 padding, int64_t kernel, int64_t stride, in
     return counted(name, steps / stride + 1);
 }
 
-// Of two directions padding may tell each side: top, bottom, left, right.
+// In two dimensions padding may have a number for each side: top, bottom, left, right.
 bool pads_each_side(int64_t directions, at::IntArrayRef padding) {
     return directions == 2 && padding.size() == 4;
 }
@@ -96,7 +96,7 @@ Expected filters(const at::Tensor& weight, at::IntArrayRef kernel) {
     return shape({weight.dim() == 0 ? 0 : weight.size(0), 1, at_direction(kernel, 0), at_direction(kernel, 1)});
 }
 
-// Of time, batch and channels.
+// The shape {time, batch, channels} of a result.
 Expected convolved_in_time(const char* name, const at::Tensor& input, const at::Tensor& weight, int64_t pad) {
     if (weight.dim() != 3 || weight.size(0) == 0) refuse("weight", "3 dimensions, with a window of at least 1", shape_text(weight.sizes()));
     if (input.dim() != 3 || input.size(2) != weight.size(1))

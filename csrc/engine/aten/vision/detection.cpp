@@ -41,7 +41,7 @@ struct Deformation {
                            {"weight of the kernel", at::empty({weight.size(0), input.size(1) / groups, kernel[0], kernel[1]}, at::kMeta)});
     }
 
-    at::Tensor numbers(const at::Tensor& offset) const {  // {x, y, mask} in front: {2 or 3, images times groups, 1, positions}
+    at::Tensor numbers(const at::Tensor& offset) const {  // shape {2 or 3 (x, y and mask), images times groups, 1, positions}
         const at::Tensor apart = to_double(offset).reshape(
             {offset.size(0), modulated ? 3 : 2, deformable_groups, kernel[0], kernel[1], offset.size(2), offset.size(3)});
         return apart.permute({1, 0, 2, 5, 3, 6, 4}).flatten(3).flatten(1, 2).unsqueeze(2);
@@ -104,7 +104,7 @@ static Deformation deformation(const Arguments& a) {
     return {a.kernelSize, a.stride, a.padding, a.dilation, a.groups, a.deformableGroups, a.modulated};
 }
 
-// With `aligned` each box meets the one of the same number alone.
+// With `aligned` each box is compared only with the one at the same position.
 static void compute(const call::Iou& a) {
     const Boxes first = corners(a.bBoxes, 1, false).along(1), second = corners(a.gtBoxes, 1, false).along(a.aligned ? 1 : 0);
     const at::Tensor common = common_area(first, second), of_second = second.width() * second.height();

@@ -22,7 +22,8 @@ int64_t bytes_of_plane(const at::Tensor& mask) {
     return mask.size(-1) * mask.size(-2);
 }
 
-// In each row of outputs: its number in its plane, the positions of the maxima in the input's plane, and those in the windows.
+// Calls `row` for each row of outputs, with its number in the plane, the positions of the maxima in the input's plane, and their positions
+// in the windows.
 template <class Row>
 void for_each_row(const at::Tensor& positions, const at::Tensor& mask, const Row& row) {
     constexpr int64_t kElementsPerTask = 1 << 14;
@@ -67,7 +68,7 @@ MaxPoolMask::MaxPoolMask(const at::Tensor& self, at::IntArrayRef output_sizes, a
                at_axis(dilation, 1)) {}
 
 void MaxPoolMask::store(const at::Tensor& positions, at::Tensor& mask) const {
-    // By the distance from the window's first element; a direction that is not dilated has no distance between two elements.
+    // The positions by distance from the window's first element. Where a direction is not dilated, elements are one apart.
     std::vector<int16_t> of_row((rows_.kernel - 1) * rows_.step + 1), of_column((columns_.kernel - 1) * columns_.step + 1);
     for (int64_t i = 0; i < rows_.kernel; ++i) of_row[i * rows_.step] = static_cast<int16_t>(i * columns_.kernel);
     for (int64_t i = 0; i < columns_.kernel; ++i) of_column[i * columns_.step] = static_cast<int16_t>(i);

@@ -10,7 +10,7 @@ using namespace torch_aclnn::host::aten;
 
 namespace {
 
-// With the paddings, after which at least so many elements are left of each dimension.
+// The shape after padding. Refuses negative paddings that leave fewer than `least` elements in a dimension.
 Expected padded(const at::Tensor& self, at::IntArrayRef padding, int64_t least) {
     if (padding.size() % 2 != 0 || static_cast<int64_t>(padding.size()) > 2 * self.dim())
         refuse("padding", c10::str("two values for each of at most ", self.dim(), " dimensions"), std::to_string(padding.size()));

@@ -59,7 +59,7 @@ Expected pooled(const at::Tensor& self, size_t directions, at::IntArrayRef kerne
     return expected;
 }
 
-// With the last dimensions of other sizes.
+// Returns the shape of self with other sizes of the last dimensions.
 Expected with_planes(const at::Tensor& self, at::IntArrayRef sizes) {
     Expected expected = like(self);
     std::copy(sizes.begin(), sizes.end(), expected.sizes.end() - static_cast<int64_t>(sizes.size()));
@@ -110,7 +110,7 @@ void require_dense_window_if_strict(at::IntArrayRef dilation) {
         refuse("dilation", "1, as TORCH_ACLNN_HOST_MODE=strict asks", c10::str(dilation));
 }
 
-// Of aclnnMaxPool, whose lists are of a number for each end of each direction, for each direction, or for all.
+// Checks a list of aclnnMaxPool, which has a number for each end of each direction, for each direction, or for all.
 void require_ends(const char* name, at::IntArrayRef values) {
     if (values.size() == 3 || values.size() > 4) refuse(name, "0, 1, 2 or 4 values", std::to_string(values.size()));
     // Which of four is of which end is not documented.
@@ -149,8 +149,8 @@ static void check(const call::MaxPool& a) {
         if (dilation != 1) refuse("dilations", "1, as no other is supported", c10::str(a.dilations));
 }
 
-// The form that torch_npu uses on the A2: it calls the mask "indices", and only the backward reads it. How large a plane of it is does not
-// follow from the result alone: see require_mask.
+// torch_npu uses this form on the A2. It calls the mask "indices", and only the backward reads it. The size of the mask does not follow
+// from the result alone: see require_mask.
 static void compute(const call::MaxPool2dWithMask& a) {
     const auto [maxima, positions] = at::max_pool2d_with_indices(upcast(a.self), a.kernelSize, a.stride, a.padding, a.dilation, a.ceilMode);
     write(a.out, maxima);

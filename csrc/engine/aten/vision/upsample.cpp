@@ -25,7 +25,7 @@ double divisor(const char* name, double value) {
     return value;
 }
 
-// Of self, or of its gradient: a batch, channels and so many directions. Only the batch may be empty.
+// The shape of a result or gradient: a batch, channels and as many directions as `output_size`. Only the batch may be empty.
 Expected upsampled(const char* name, at::IntArrayRef sizes, at::IntArrayRef output_size) {
     const size_t rank = output_size.size() + 2;
     if (sizes.size() != rank) refuse(name, c10::str(rank, " dimensions"), shape_text(sizes));
@@ -70,8 +70,8 @@ Expected sampled(const at::Tensor& input, const at::Tensor& grid, int64_t direct
     return expected;
 }
 
-// Places that are no numbers, or whose products are none, are those that the forward takes for them. ATen's backward reads memory
-// outside of the input there, unless it pads with zeros.
+// Replaces NaN and positions so large that their products overflow by those that the forward takes in their place. For them ATen's backward
+// reads memory outside of the input, unless the padding is zeros.
 at::Tensor in_reach(const at::Tensor& grid, int64_t padding_mode) {
     if (padding_mode == 0) return grid;
     const at::Tensor border = at::sign(at::nan_to_num(grid, -1)) * 2;

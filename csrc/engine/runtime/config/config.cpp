@@ -187,7 +187,7 @@ void check_choice_of_kernels(Settings& settings, const char* name, const char* c
     if (value != nullptr && !kernels::is_choice(value, names)) settings.reject(name, kernels::choices(names), value);
 }
 
-// A dry run has the memory of a chip: it costs nothing.
+// A dry run presents as much memory as a chip has, because it uses none of the machine's.
 void read_dry_run(Settings& settings) {
     Config& config = settings.config;
     bool computes = true;
@@ -199,7 +199,8 @@ void read_dry_run(Settings& settings) {
     read_load(settings, "TORCH_ACLNN_HOST_EXPERT_LOAD", config.expert_load);
 }
 
-// What takes more than the documents have contradicts what takes no more. What nobody knows needs no poison.
+// Reads the modes, and refuses those that contradict each other: one that accepts more than the documents promise beside one that accepts
+// no more, and poison in a dry run, whose values are not known anyway.
 void read_modes(Settings& settings) {
     const char* const value = variable(kMode);
     if (value == nullptr) return;

@@ -20,7 +20,7 @@ struct Config {
     size_t memory_bytes = size_t{8} << 30;  // TORCH_ACLNN_HOST_MEMORY, per device
     bool dry_run = false;                   // TORCH_ACLNN_HOST_COMPUTE=0: nothing is computed but what is known and small
     size_t known_bytes = size_t{16} << 20;  // TORCH_ACLNN_HOST_KNOWN: how much of it a task may write
-    double expert_load = 1;                 // TORCH_ACLNN_HOST_EXPERT_LOAD: of the first half of the experts, in a dry run
+    double expert_load = 1;                 // TORCH_ACLNN_HOST_EXPERT_LOAD: a dry run's load of the first half of experts over the mean
     int thread_count = 1;                   // TORCH_ACLNN_HOST_THREADS
     bool allow_float64 = false;             // TORCH_ACLNN_HOST_MODE=float64
     bool hf32 = false;                      // TORCH_ACLNN_HOST_MODE=hf32: products round FLOAT as cubeMathType permits

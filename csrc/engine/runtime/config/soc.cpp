@@ -22,7 +22,7 @@ struct Soc {
     Product product;
 };
 
-// Of the names that torch_npu knows.
+// The SoCs, by the names that torch_npu knows.
 constexpr Soc kSocs[] = {
     {"Ascend310P1", Product::inference}, {"Ascend310P2", Product::inference}, {"Ascend310P3", Product::inference},
     {"Ascend310P4", Product::inference}, {"Ascend310P5", Product::inference}, {"Ascend310P7", Product::inference},

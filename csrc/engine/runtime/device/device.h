@@ -11,7 +11,7 @@
 
 namespace torch_aclnn::host {
 
-// Of cube cores and vector cores; 0 where none was set.
+// The limits of cube cores and of vector cores; 0 where none was set.
 using CoreLimits = std::array<std::atomic<uint32_t>, 2>;
 
 class Device {
@@ -33,7 +33,7 @@ class Device {
     bool is_resetting() const { return state_.load(std::memory_order_relaxed) == State::resetting; }
     void reset() { state_.store(State::reset, std::memory_order_relaxed); }
     bool active() const { return state_.load(std::memory_order_relaxed) == State::active; }
-    // From aclrtResetDevice until the next aclrtSetDevice.
+    // True from aclrtResetDevice until the next aclrtSetDevice.
     bool is_reset() const { return state_.load(std::memory_order_relaxed) == State::reset; }
 
    private:

@@ -35,8 +35,9 @@ void end_forked(int status, void*) {
     _exit(status);
 }
 
-// Before each fork, so that no handler stands in front of it. In the child it may be too late: a thread of the parent that held libc's lock
-// of exit handlers does not exist there, and the call would never return.
+// Adds the exit handler of a forked child. The parent adds it before each fork, so that it runs before all others. The child cannot always:
+// if another thread of the parent held libc's lock of exit handlers during the fork, nothing in the child ever releases it, and on_exit
+// would never return.
 void before_fork() {
     if (phase == Phase::running) (void)on_exit(end_forked, nullptr);
 }
@@ -47,7 +48,8 @@ void become_forked() {
 
 const int registered = pthread_atfork(before_fork, nullptr, become_forked);
 
-// Of a program that does not call aclFinalize. What the program registers, such as the destructors of its static objects, runs before.
+// Finalizes for a program that does not call aclFinalize. Exit handlers of the program, such as the destructors of its static objects, run
+// before.
 void end_process(int status, void*) {
     if (phase < Phase::finalized) report_leaks("the end of the process, without aclFinalize", status != 0);
 }

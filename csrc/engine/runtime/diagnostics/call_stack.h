@@ -13,13 +13,13 @@ class TORCH_ACLNN_HOST_API CallStack {
    public:
     // That of the calling thread.
     static CallStack here();
-    // With TORCH_ACLNN_HOST_MODE=leaks that of the calling thread, else none.
+    // The calling thread's stack with TORCH_ACLNN_HOST_MODE=leaks, else an empty one.
     static CallStack for_leaks();
-    // With TORCH_ACLNN_HOST_MODE=check_streams that of the calling thread, of Python alone where it has one; else null.
+    // The calling thread's stack with TORCH_ACLNN_HOST_MODE=check_streams, else null. It has the lines of Python alone where there are any.
     static std::shared_ptr<const CallStack> for_streams();
 
-    // Without the engine's own functions in front, and with the lines of a program that is not Python where addr2line is installed. Writes
-    // nothing for one that was never taken. Callable within a signal handler.
+    // Prints the stack without the engine's own functions in front, and with the lines of C++ where addr2line is installed. Prints nothing
+    // for a stack that was never taken. May be called in a signal handler.
     void print(int file) const noexcept;
 
     bool empty() const noexcept { return frame_count_ == 0; }

@@ -15,7 +15,7 @@ bool covering() noexcept;
 // The counter of that name, or null without a directory. It is mapped from a file, so that it outlives the process however that ends.
 std::atomic<uint64_t>* coverage_counter(CoverageKind kind, const char* name) noexcept;
 
-// Adds a line of the program's own log, once: torch_npu's is the only witness of the symbols that it looked up in vain.
+// Adds a line of the program's log, once. Only torch_npu's log names the symbols that it looked up and did not find.
 void coverage_log(const char* message) noexcept;
 
 }  // namespace torch_aclnn::host

@@ -38,7 +38,7 @@ class TORCH_ACLNN_HOST_API EntryPoint {
     static EntryPoint* find(const char* name);
     void unlist() noexcept;
 
-    // With the calls since the last reset.
+    // Describes the entry point, with its calls since the last reset.
     torchAclnnEntryPoint description() const noexcept;
     void reset_calls() noexcept;
 

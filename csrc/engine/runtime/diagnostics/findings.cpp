@@ -51,7 +51,7 @@ void report_code(int code, const char* message) noexcept {
         add_finding("call that returned an error");
         an_error_was_found = true;
     } catch (...) {
-        // Not worth a failure.
+        // A finding that cannot be recorded is no reason to fail the call.
     }
 }
 

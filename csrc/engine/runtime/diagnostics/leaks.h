@@ -9,7 +9,7 @@
 
 namespace torch_aclnn::host {
 
-// Of the same kind, made at the same place.
+// Leaked objects of one kind that were made at the same place.
 struct Leak {
     const char* verb;  // "freed", "destroyed"
     std::string kind;
@@ -22,7 +22,7 @@ class TORCH_ACLNN_HOST_API LeakList {
    public:
     // torch_npu's own are left out: it keeps its streams and the memory of its cache to the end.
     void add(const char* verb, const std::string& kind, const std::string& description, const CallStack& made_at = {}, size_t bytes = 0);
-    // With the stack of each, or in one line if an error, which may be their reason, ended the program before it gave them back.
+    // Prints the leaks with the stack of each, or in one line after an error: it may have ended the program before it freed them.
     void print(const char* end, bool after_error) const;
 
    private:

@@ -18,7 +18,7 @@ class SignalText {
     SignalText& add(const char* text) { return add(text, std::strlen(text)); }
     SignalText& add(size_t number) { return add(number, 10); }
     SignalText& add_address(uintptr_t address) { return add("0x").add(address, 16); }
-    // Cut off, and with a null behind it.
+    // Copies as much of the text as there is room for, and a null character.
     template <size_t N>
     void copy_to(std::array<char, N>& text) const {
         const size_t size = size_ < N ? size_ : N - 1;

@@ -39,7 +39,7 @@ struct TORCH_ACLNN_HOST_API TraceDetails {
     }
 };
 
-// Names and values by turns.
+// Adds arguments, which are names and values in turn.
 inline void add_arguments(JsonObject&) {}
 template <class Value, class... Rest>
 void add_arguments(JsonObject& arguments, const char* name, const Value& value, const Rest&... rest) {

@@ -73,7 +73,7 @@ Target open_target(const std::string& path) {
     return {descriptor, found.st_dev, found.st_ino};
 }
 
-// In the place of `previous`, unless another thread was faster.
+// Opens a target in place of `previous`, unless another thread has done so.
 const Target* open_again(const Target* previous) {
     TraceFile& file = trace_file();
     const std::lock_guard<std::mutex> lock(file.opening);

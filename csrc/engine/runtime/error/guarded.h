@@ -14,7 +14,8 @@ struct FallbackCodes {
     int other = ACL_ERROR_INTERNAL_ERROR;
 };
 
-// Within a catch clause: leaves the message "<function>: <what was thrown>" on the calling thread and returns the code. Allocates nothing.
+// Called in a catch clause: leaves the message "<function>: <what was thrown>" on the calling thread and returns the code. Allocates
+// nothing.
 TORCH_ACLNN_HOST_API int report_exception(const char* function, FallbackCodes codes) noexcept;
 
 // Runs the body of a C function, across which no exception may go: what it throws becomes a code, and a message of the calling thread. The

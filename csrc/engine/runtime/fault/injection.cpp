@@ -44,7 +44,7 @@ struct State {
     uint64_t happened = 0;
     int stream_code = kStreamDied;
     int device_code = kDeviceLost;
-    std::string message;  // empty: the fault's own
+    std::string message;  // empty: the message that the fault has by itself
     int last_error = 0;
 };
 

@@ -49,7 +49,7 @@ class Capture final : public ActiveCapture, public std::enable_shared_from_this<
     // A stream that takes part.
     struct Member {
         std::shared_ptr<Stream> stream;
-        int number;  // of the graph
+        int number;  // the point in the graph that the record made
         StreamClock clock;
         std::optional<std::vector<size_t>> group;  // the steps since aclmdlRICaptureTaskGrpBegin
     };

@@ -23,7 +23,7 @@ class Condition {
     void* address() const { return address_; }
     const MemoryRange& range() const { return range_; }
     uint64_t value() const;
-    // Where each execution of the graph begins with the initial value.
+    // Sets the initial value, if each execution of the graph begins with it.
     void begin_execution() const;
 
    private:

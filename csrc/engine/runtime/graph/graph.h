@@ -58,14 +58,14 @@ class Graph : public std::enable_shared_from_this<Graph> {
 
     bool is_complete() const { return is_complete_.load(std::memory_order_acquire); }
     void replay(Stream& stream);
-    // All steps here and now, as a branch that a conditional task takes; none of a branch that was not captured.
+    // Runs all steps on the calling thread, for a branch that a conditional task takes. A branch that was not captured has none.
     void run_steps() const;
     std::vector<MemoryAccess> accesses() const;
     const std::vector<Step>& steps() const { return steps_; }
     // A stream's number, as messages have it.
     int stream_number(int stream) const { return streams_[static_cast<size_t>(stream)]; }
     std::shared_ptr<KeptTask> task_of(size_t step) const;
-    // From the next time on that the step's turn comes.
+    // Replaces the task of a step. The new one runs from the step's next turn on.
     void replace(size_t step, std::shared_ptr<KeptTask> task);
 
     // The graph of a conditional task, which is captured once. False if it is no branch, or its capture has begun.
@@ -99,7 +99,7 @@ class Graph : public std::enable_shared_from_this<Graph> {
 aclmdlRI add_graph(std::shared_ptr<Graph> graph);
 // A graph of its own, which goes with the other.
 aclmdlRI add_branch(Graph& graph, const std::shared_ptr<Graph>& branch);
-// With its branches, and the handles of its groups of tasks and conditions.
+// Removes the graph with its branches, and the handles of its task groups and conditions.
 void remove_graph(aclmdlRI handle);
 // 107017 unless the handle is live; 107000 if it is still being captured.
 std::shared_ptr<Graph> find_graph(aclmdlRI handle);

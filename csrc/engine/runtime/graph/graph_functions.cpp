@@ -88,7 +88,7 @@ extern "C" aclError aclmdlRIExecuteAsync(aclmdlRI modelRI, aclrtStream stream) {
         [&] { return call_arguments("modelRI", modelRI).on(stream); });
 }
 
-// On the default stream of the graph's device, which must be the thread's.
+// Runs the graph on the default stream of its device, which must be the thread's.
 extern "C" aclError aclmdlRIExecute(aclmdlRI modelRI, int32_t timeout) {
     if (timeout != -1 && timeout <= 0)
         return guarded(__func__,
@@ -104,7 +104,7 @@ extern "C" aclError aclmdlRISetName(aclmdlRI modelRI, const char* name) {
     });
 }
 
-// As much of it as there is room for, with its end.
+// Writes as much of the name as there is room for, and a null character.
 extern "C" aclError aclmdlRIGetName(aclmdlRI modelRI, uint32_t maxLen, char* name) {
     return guarded(__func__, [&] {
         require_pointer("name", name);

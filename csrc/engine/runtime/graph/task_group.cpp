@@ -17,7 +17,7 @@ HandleTable<TaskGroup>& groups() {
     return *once;
 }
 
-// In its stream's order, as the tasks of a group may be replaced while a replay waits for that.
+// Replaces the tasks in stream order, because a replay may wait for the update.
 class Replacement final : public Task {
    public:
     Replacement(std::shared_ptr<Graph> graph, const std::vector<size_t>& steps, std::vector<std::shared_ptr<KeptTask>> tasks)

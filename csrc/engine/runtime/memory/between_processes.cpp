@@ -92,7 +92,7 @@ class ImportedAllocations {
     }
 
    private:
-    // With a page behind it, because mappings that touch count as one.
+    // Maps the memory with a page behind it, because adjacent mappings count as one.
     static Block mapped(const SharedMemory& memory) {
         install_fault_reports_if_wanted();
         const int device = find_device("the device of the key's memory", memory.device).index();

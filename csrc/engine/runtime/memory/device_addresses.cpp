@@ -26,7 +26,7 @@ namespace {
 constexpr size_t kLeast = size_t{64} << 20;
 constexpr size_t kMost = size_t{1} << 44;
 constexpr size_t kUsual = size_t{32} << 30;
-// For what aclrtReserveMemAddress hands out, of which torch_npu asks for more than the device has.
+// The range for aclrtReserveMemAddress, of which torch_npu asks for more than the device has.
 constexpr size_t kReservations = size_t{1} << 40;
 
 constexpr int kReserved = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;

@@ -83,7 +83,7 @@ void report_record(SignalText& text, uintptr_t address) {
     text.add("torch_aclnn: the allocations are being changed, so nothing can be said of ").add_address(address).add("\n").flush();
 }
 
-// Without what handles the signal. An access of the engine begins with its own functions.
+// Prints the stack without the functions that handle the signal. Where the engine caused the fault, its own functions come first.
 void report_stack(const void* context) {
     std::array<void*, 48> frames;
     const int count = backtrace(frames.data(), static_cast<int>(frames.size()));
@@ -112,7 +112,8 @@ void report(uintptr_t address, bool by_engine, const void* context) {
     add_finding("access to device memory");
 }
 
-// As if this handler had not been there. What has no handler ends the process, by the same fault again or by the same signal.
+// Passes the signal on as if this handler were not there. Without another handler the process ends, by the same fault again or by the same
+// signal.
 void pass_on(int signal, siginfo_t* info, void* context) {
     const struct sigaction& previous = signal == SIGBUS ? previous_bus : previous_segv;
     if ((previous.sa_flags & SA_SIGINFO) != 0) return previous.sa_sigaction(signal, info, context);

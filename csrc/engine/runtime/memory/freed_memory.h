@@ -11,7 +11,8 @@ namespace torch_aclnn::host {
 
 class FreedMemory {
    public:
-    // Of whole pages. What was freed last is left alone, so that for a while nothing else is where it was. 0 if there is none.
+    // Returns a freed block of so many pages, or 0. The blocks that were freed last are not handed out again, so that a use of freed memory
+    // meets no new data for a while.
     uintptr_t take(size_t pages);
     // Keeps it, unless it is large, and gives the oldest back to the machine when there is too much.
     void put(uintptr_t begin, size_t pages);

@@ -6,12 +6,12 @@
 
 namespace torch_aclnn::host {
 
-// Device memory, which is where a dry run has values that it does not know.
+// True for addresses of device memory: values there may be unknown in a dry run.
 bool is_in_device_range(const void* address) noexcept;
 
 // True if each byte of it is known.
 bool has_values(const void* address, size_t bytes);
-// For what is about to be written: puts memory there. It becomes known by add_values(). 207001 if the machine refuses.
+// Puts memory at addresses that are about to be written. Their values become known by add_values(). 207001 if the machine refuses.
 void make_room_for_values(const void* address, size_t bytes);
 void add_values(const void* address, size_t bytes);
 void forget_values(const void* address, size_t bytes) noexcept;

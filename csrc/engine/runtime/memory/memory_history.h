@@ -28,7 +28,7 @@ class MemoryHistory {
     void add(uintptr_t begin, size_t size, int device, const char* made_by);
     void free(uintptr_t begin);
     bool was_freed(const void* address) const;
-    // Other memory of the process may come to be there.
+    // Forgets freed memory at these addresses, where other memory of the process may now be.
     void forget_freed(uintptr_t begin, size_t size);
 
     // "0x..., which is 16 bytes into an allocation of 64", "..., which was freed", "..., which is in no allocation of a device"

@@ -78,7 +78,7 @@ bool is_mapped(uintptr_t first, uintptr_t last) {
     return true;
 }
 
-// Reserved, released and freed addresses may be anywhere in the process.
+// Refuses addresses at which the process has no memory, such as those that are only reserved, and those of freed memory.
 void require_mapped(const char* parameter, const void* address, size_t bytes) {
     const auto first = reinterpret_cast<uintptr_t>(address);
     uintptr_t last;

@@ -26,7 +26,7 @@ class MemoryRange {
     bool is_device_memory() const;
     void add_access(std::vector<MemoryAccess>& accesses, bool is_write, bool keeps = false) const;
 
-    // For work that is done later: from here on it stays. 507015 if it has been freed since it was looked up.
+    // Keeps the memory for work that is done later. 507015 if it has been freed since it was looked up.
     void hold(std::optional<MemoryUse>& use) const;
 
    private:

@@ -24,7 +24,7 @@ class TORCH_ACLNN_HOST_API MemoryUse {
     const size_t bytes_;
 };
 
-// For memory that nobody can look up any more.
+// Waits until no work uses memory that can no longer be looked up.
 void await_unused(const void* address, size_t bytes);
 
 // Held by each thread while it works on any memory: only while_unused() waits for it.

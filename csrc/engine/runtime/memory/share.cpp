@@ -20,7 +20,7 @@ constexpr int kPageBits = 42;
 constexpr size_t kMostAllowed = 512;
 constexpr uint64_t kMagic = 0x65726168735f636e;  // what a wrong number leads to begins with anything else
 
-// As the page begins. Of memory that is shared no more all is zero.
+// The begin of the page of a share. It is all zero once the memory is no longer shared.
 struct Record {
     uint64_t magic;
     ShareKind kind;

@@ -28,7 +28,7 @@ struct Shared {
     uint64_t secret;
 };
 
-// Of this process's file. Unless `to_all` the processes that may use it are those of allow().
+// Shares a part of this process's file, with all processes or with those that allow() names.
 Shared share(ShareKind kind, int64_t offset, size_t size, int device, bool to_all);
 // 107000 unless this process has shared it.
 void allow(const char* parameter, uint64_t number, ShareKind kind, const int32_t* processes, size_t count);

@@ -18,7 +18,7 @@ class SharedAllocations {
    public:
     // `size` bytes of an allocation from the address on.
     Shared share(const Block& block, uintptr_t address, size_t size, bool to_all);
-    // Before the memory is given back; false if it has not been shared.
+    // Ends the sharing, before the memory is given back. False if it was not shared.
     bool remove(uintptr_t base) noexcept;
 
    private:

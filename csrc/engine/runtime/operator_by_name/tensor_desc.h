@@ -8,8 +8,7 @@
 
 struct aclTensorDesc {
     aclDataType type;
-    // As the memory is laid out, and as it was when the description was made: the shape and the format that the elements have in the
-    // operator's eyes.
+    // The format of the memory, and that of the shape which the operator sees.
     aclFormat format, origin_format;
     std::vector<int64_t> dims, origin_dims;
     std::string name;

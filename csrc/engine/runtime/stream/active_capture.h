@@ -15,7 +15,7 @@ class ActiveCapture : public Recorder {
     virtual int device() const = 0;
     // "the capture of stream 1 in ..."
     virtual std::string description() const = 0;
-    // With the calling thread in its mode, an unsafe function cannot be called.
+    // Whether a thread in that mode may not call an unsafe function.
     virtual bool forbids_unsafe(aclmdlRICaptureMode mode_of_thread) const = 0;
     virtual void fail(const char* function, int code, const std::string& message) = 0;
 };

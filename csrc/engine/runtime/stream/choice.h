@@ -1,6 +1,6 @@
-// What a dry run takes a choice of few columns of a matrix for, whose numbers it does not know, as a router of experts makes it for each
-// row: each column is chosen as often as any other. So the sizes that follow from it are known, as a rule. Where rows are then chosen for
-// each column, as many as an expert may have, they are those that have chosen it.
+// A choice of a few columns of a matrix for each of its rows, as a router of experts makes it. A dry run does not know the numbers of the
+// matrix, so it takes every column to be chosen equally often; the sizes that follow from the choice are then known, as a rule.
+// Rows that are then chosen for each column, as many as an expert may have, are those that have chosen it.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@ struct Choice {
 // Whether the rows have chosen columns before.
 bool is_known(const Choice& choice);
 
-// By TORCH_ACLNN_HOST_EXPERT_LOAD the columns of the first half are chosen so many times as often as on average.
+// Writes such a choice. TORCH_ACLNN_HOST_EXPERT_LOAD says how many times as often as on average the first half of the columns is chosen.
 void choose_evenly(const Choice& choice);
 
 // Adds a finding, with the line of Python that the calling thread is at.

@@ -38,7 +38,7 @@ class Completion {
     bool done() const;
     bool wait_until(Clock::time_point deadline) const;
     bool is_demanded() const { return demand_->reaches(launch_); }
-    // After it is done.
+    // The failure, once the work is done.
     std::shared_ptr<Failure> failure() const;
     Clock::time_point time() const;
 
@@ -65,7 +65,7 @@ class PendingWork {
     bool done() const;
     // False: it was not done by then.
     bool wait_until(Clock::time_point deadline) const;
-    // Of what is done: the first failure, or null, and the latest end.
+    // The first failure of the work that is done, or null; then the latest end of it.
     std::shared_ptr<Failure> failure() const;
     Clock::time_point time() const;
     void forget_done();

@@ -31,7 +31,7 @@ class TORCH_ACLNN_HOST_API OneThread {
 // Runs work that goes through so many elements, and returns or throws when it is over: here, or on the thread that computes in parallel.
 TORCH_ACLNN_HOST_API void compute_in_parallel(int64_t elements, const std::function<void()>& work);
 
-// Ends the OpenMP threads that the calling thread has, unless it is the one that computes in parallel.
+// Ends the OpenMP threads of the calling thread, unless it is the thread that computes in parallel.
 void end_idle_threads() noexcept;
 
 }  // namespace torch_aclnn::host

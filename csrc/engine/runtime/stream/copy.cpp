@@ -112,7 +112,7 @@ Copy copy_of_bytes(const char* name, void* dst, size_t destMax, const void* src,
     return {name, {"dst", dst, count, found.dst, found.name}, count, {"src", src, count, found.src, found.name}, count, count};
 }
 
-// From the first of the rows to the end of the last one.
+// The bytes from the first row to the end of the last one.
 size_t bytes_of_rows(const char* pitch_name, size_t pitch, size_t width, size_t height) {
     if (width > pitch) refuse(ACL_ERROR_RT_PARAM_INVALID, "width", text("at most ", pitch_name, " (", pitch, ")"), std::to_string(width));
     if (width == 0 || height == 0) return 0;

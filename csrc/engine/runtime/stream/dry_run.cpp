@@ -13,7 +13,8 @@
 namespace torch_aclnn::host {
 namespace {
 
-// Of numbers that are drawn, and of what comes from the host: much of it is a model's parameters, which nobody reads.
+// The largest results of random numbers and of copies from the host that are kept: many are a model's parameters, whose values nobody
+// reads.
 constexpr size_t kDrawnBytes = size_t{16} << 10, kUploadedBytes = size_t{1} << 20;
 // Up to so much is selected for the sake of its number.
 constexpr size_t kSelectedBytes = size_t{256} << 20;
@@ -111,7 +112,7 @@ void perform(Task& task) {
     if (!config().dry_run) return task.run();
     const auto accesses = task.accesses();
     const Task::Nature nature = task.nature();
-    // Of a packed result its largest size says nothing of what is written.
+    // The largest size of a packed result says nothing of how much is written.
     const bool may_be_known = nature == Task::Nature::packing ? config().known_bytes > 0 : writes_at_most(most_of(nature), accesses);
     const bool is_computed = may_be_known && reads_known_values(accesses);
     const auto result = nature == Task::Nature::zeroing ? false : may_be_known && !is_computed ? decided(nature, accesses) : std::nullopt;

@@ -22,7 +22,7 @@ std::shared_ptr<Event> find_timed_event(aclrtEvent handle, const char* parameter
     return event;
 }
 
-// The program learns of it, and may rely on it.
+// Tells the program whether the event is over. It may rely on that, so what it does next is ordered after the event.
 bool is_known_to_be_over(const Event& event) {
     require_waitable(event);
     if (!event.reached()) return false;

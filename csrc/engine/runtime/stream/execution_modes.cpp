@@ -52,7 +52,7 @@ extern "C" TORCH_ACLNN_HOST_API aclError aclrtSetOpExecuteTimeOut(uint32_t) {
     return ACL_SUCCESS;
 }
 
-// In microseconds.
+// The times are in microseconds.
 extern "C" TORCH_ACLNN_HOST_API aclError aclrtSetOpExecuteTimeOutV2(uint64_t timeout, uint64_t* actualTimeout) {
     return guarded(__func__, [&] {
         require_pointer("actualTimeout", actualTimeout);

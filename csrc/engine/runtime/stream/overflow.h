@@ -42,7 +42,7 @@ class TORCH_ACLNN_HOST_API OverflowCheck {
     bool was_nan(const void* memory) const;
 
     std::vector<Operand> operands_;
-    std::vector<Range> read_;  // finite of those that are not read
+    std::vector<Range> read_;  // of the operands that are not read, their finite values
 };
 
 }  // namespace torch_aclnn::host

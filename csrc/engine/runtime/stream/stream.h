@@ -66,7 +66,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
     void record(Event& event);
     // Orders what comes next after the event; what depends on failed work is not run either.
     void wait_for(const Event& event);
-    // For the end of the process: waits until then at most for the stream's own thread, and gives up what it has not begun.
+    // Ends the stream with the process: waits until the deadline for its thread, and gives up tasks that have not begun.
     void abandon(Completion::Clock::time_point deadline);
     // Waits until all work is done; false: it was not, by the deadline.
     bool wait(Completion::Clock::time_point deadline);

@@ -16,7 +16,7 @@ namespace torch_aclnn::host {
 void order_launch(int stream, const char* task, const std::vector<MemoryAccess>& accesses, std::shared_ptr<const CallStack> asked_at);
 // What the calling thread does itself, now.
 void order_program(const char* function, const std::vector<MemoryAccess>& accesses);
-// Of the tasks that come before what the stream is given next.
+// The clock of the tasks that come before what the stream is given next.
 StreamClock order_so_far(int stream);
 void order_after(int stream, const StreamClock& clock);
 // The program knows that it is over; whatever it launches from now on comes later.

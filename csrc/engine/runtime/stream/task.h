@@ -26,7 +26,7 @@ class TORCH_ACLNN_HOST_API Task {
 
     // The thread that asked for the work; another one may hand it to the stream.
     uint64_t origin() const { return origin_; }
-    // With TORCH_ACLNN_HOST_MODE=check_streams where that thread was; else null.
+    // The stack of that thread with TORCH_ACLNN_HOST_MODE=check_streams; else null.
     const std::shared_ptr<const CallStack>& asked_at() const { return asked_at_; }
     virtual const char* name() const = 0;  // must outlive the task: messages begin with it
     // Asked for with TORCH_ACLNN_HOST_MODE=check_streams, when the task is launched, and in a dry run, when it is to run.
@@ -38,13 +38,14 @@ class TORCH_ACLNN_HOST_API Task {
     virtual Nature nature() const { return Nature::other; }
     // What a dry run may take its result for if it does not know the values.
     virtual std::optional<Choice> choice() const { return std::nullopt; }
-    // In the place of run(), where a dry run does not compute it.
+    // Called in place of run() where a dry run does not compute the task.
     virtual void skip() {}
     virtual void run() = 0;  // may throw an Error, whose code is kept, or anything else: ACL_ERROR_RT_AICORE_EXCEPTION
     virtual void finish() noexcept = 0;
     // Called before a graph takes it: what it needs must stay until finish(). Throws an Error if that cannot be.
     virtual void keep() {}
-    // In the place of run(), for each replay of a graph: puts the work on the stream, where another thread does it. False: the stream does.
+    // Called in place of run() for each replay of a graph. Puts work on the stream that another thread does, and returns true; false if the
+    // stream is to call run().
     virtual bool put_on(Stream&) { return false; }
 
    private:

@@ -14,7 +14,7 @@
 namespace torch_aclnn::host {
 namespace {
 
-// With TORCH_ACLNN_HOST_DELAYS. Long enough for the program to have gone on to whatever it does too early.
+// The longest delay of TORCH_ACLNN_HOST_DELAYS. It lets the program go on to whatever it does too early.
 constexpr auto kMaxDelay = std::chrono::seconds(1);
 constexpr auto kDemandPause = std::chrono::microseconds(100);
 

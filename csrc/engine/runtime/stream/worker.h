@@ -25,10 +25,10 @@ class StreamWorker {
     void await_room();
     // `place` is where the task is in the stream's order.
     void push(std::unique_ptr<DeferredTask> place, Task& task);
-    // With TORCH_ACLNN_HOST_DELAYS, where a task begins only when something waits for it: the launch itself does, by chance. So what the
-    // program waits for decides what runs when, and not how fast its threads are.
+    // With TORCH_ACLNN_HOST_DELAYS a task begins only when something waits for it. This has the launch wait at random, so that the order of
+    // tasks depends on what the program waits for, and not on the speed of its threads.
     void wait_by_chance(const Completion& completion);
-    // Gives up the tasks that have not begun, and waits for the one that runs, but not longer.
+    // Gives up the tasks that have not begun, and waits until the deadline for the one that runs.
     void abandon(Completion::Clock::time_point deadline);
 
    private:
