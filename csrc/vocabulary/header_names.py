@@ -17,8 +17,9 @@ def header_name(entry_point: str, others: Collection[str]) -> str:
         others: the names of all: the form for a number, such as ``aclnnAdds``, is in the header of ``aclnnAdd``.
 
     """
+    names = entry_point, entry_point.replace("Inplace", "", 1)
     for pattern, header in _ROWS:
-        if fnmatchcase(entry_point, pattern):
+        if any(fnmatchcase(name, pattern) for name in names):
             return header
     if entry_point.endswith("s") and entry_point[:-1] in others:
         return header_name(entry_point[:-1], others)
