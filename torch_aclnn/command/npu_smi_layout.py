@@ -1,5 +1,7 @@
 """The layouts of ``npu-smi``, as Ascend's documentation shows them and programs parse them."""
 
+from collections.abc import Mapping
+
 from torch_aclnn.host.devices import Device
 
 _UNKNOWN = "NA"
@@ -54,69 +56,57 @@ def mapping(devices: list[Device]) -> list[str]:
 
 def board(device: Device, version: str) -> list[str]:
     """Return the fields of ``npu-smi info -t board -i N``."""
-    return [
-        _field("NPU ID", device.index),
-        _field("Product Name", "torch_aclnn host engine"),
-        _field("Model", _UNKNOWN),
-        _field("Manufacturer", _UNKNOWN),
-        _field("Serial Number", _UNKNOWN),
-        _field("Software Version", version),
-        _field("Firmware Version", _UNKNOWN),
-        _field("Board ID", _UNKNOWN),
-        _field("PCB ID", _UNKNOWN),
-        _field("BOM ID", _UNKNOWN),
-        _field("PCIe Bus Info", _UNKNOWN),
-        _field("Chip Count", 1),
-        _field("Faulty Chip Count", 0),
-    ]
+    fields = {
+        "NPU ID": device.index,
+        "Product Name": "torch_aclnn host engine",
+        **_same(_UNKNOWN, "Model", "Manufacturer", "Serial Number"),
+        "Software Version": version,
+        **_same(_UNKNOWN, "Firmware Version", "Board ID", "PCB ID", "BOM ID", "PCIe Bus Info"),
+        "Chip Count": 1,
+        "Faulty Chip Count": 0,
+    }
+    return _fields(fields)
 
 
 def chip(device: Device, version: str) -> list[str]:
     """Return the fields of ``npu-smi info -t board -i N -c 0``."""
-    return [
-        _field("NPU ID", device.index),
-        _field("Chip ID", 0),
-        _field("Chip Type", "Ascend"),
-        _field("Chip Name", device.chip),
-        _field("Chip Version", _UNKNOWN),
-        _field("Board ID", _UNKNOWN),
-        _field("PCB ID", _UNKNOWN),
-        _field("BOM ID", _UNKNOWN),
-        _field("PCIe Bus Info", _UNKNOWN),
-        _field("Firmware Version", version),
-    ]
+    unknown = _same(_UNKNOWN, "Chip Version", "Board ID", "PCB ID", "BOM ID", "PCIe Bus Info")
+    names = {"NPU ID": device.index, "Chip ID": 0, "Chip Type": "Ascend", "Chip Name": device.chip}
+    return _fields({**names, **unknown, "Firmware Version": version})
 
 
 def memory(device: Device, version: str) -> list[str]:
     """Return the fields of ``npu-smi info -t memory -i N``."""
     hbm, ddr = _capacities(device)
-    return [*_npu(device), "", _field("DDR Capacity(MB)", ddr), _field("HBM Capacity(MB)", hbm), _field("Chip ID", 0)]
+    return [*_npu(device), "", *_fields({"DDR Capacity(MB)": ddr, "HBM Capacity(MB)": hbm, "Chip ID": 0})]
 
 
 def usages(device: Device, version: str) -> list[str]:
     """Return the fields of ``npu-smi info -t usages -i N``; the engine has no cores whose use could be measured."""
     hbm, ddr = _capacities(device)
     percent = round(100 * device.used / device.total)
-    fields: dict[str, int] = {
+    cores = (f"{core} Usage Rate(%)" for core in ("Aicore", "Aivector", "Aicpu", "Ctrlcpu", "DDR Bandwidth", "HBM Bandwidth"))
+    fields = {
         "DDR Capacity(MB)": ddr,
         "DDR Usage Rate(%)": 0 if device.has_hbm else percent,
-        "DDR Hugepages Total(page)": 0,
-        "DDR Hugepages Usage Rate(%)": 0,
+        **_same(0, "DDR Hugepages Total(page)", "DDR Hugepages Usage Rate(%)"),
         "HBM Capacity(MB)": hbm,
         "HBM Usage Rate(%)": percent if device.has_hbm else 0,
-        "Aicore Usage Rate(%)": 0,
-        "Aivector Usage Rate(%)": 0,
-        "Aicpu Usage Rate(%)": 0,
-        "Ctrlcpu Usage Rate(%)": 0,
-        "DDR Bandwidth Usage Rate(%)": 0,
-        "HBM Bandwidth Usage Rate(%)": 0,
-        "Chip ID": 0,
+        **_same(0, *cores, "Chip ID"),
     }
-    return [*_npu(device), "", *(_field(name, value) for name, value in fields.items())]
+    return [*_npu(device), "", *_fields(fields)]
 
 
 def _npu(device: Device) -> list[str]:
-    return [_field("NPU ID", device.index), _field("Chip Count", 1)]
+    return _fields({"NPU ID": device.index, "Chip Count": 1})
+
+
+def _same(value: object, *names: str) -> dict[str, object]:
+    return dict.fromkeys(names, value)
+
+
+def _fields(fields: Mapping[str, object]) -> list[str]:
+    return [_field(name, value) for name, value in fields.items()]
 
 
 def _capacities(device: Device) -> tuple[int, int]:
