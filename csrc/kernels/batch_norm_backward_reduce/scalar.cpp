@@ -1,6 +1,5 @@
 // Batch norm's sums, one element at a time.
 #include "kernels/batch_norm_backward_reduce/job.h"
-#include "kernels/support/dtype.h"
 
 namespace torch_aclnn::kernels::scalar {
 namespace {

@@ -1,12 +1,9 @@
 #include "kernels/batch_norm_elemt_backward/batch_norm_elemt_backward.h"
 
-#include <algorithm>
-#include <utility>
 #include <vector>
 
 #include "kernels/batch_norm_elemt_backward/job.h"
 #include "kernels/support/cache.h"
-#include "kernels/support/loop.h"
 #include "kernels/support/parallel.h"
 #include "kernels/support/scratch.h"
 

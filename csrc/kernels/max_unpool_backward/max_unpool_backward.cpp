@@ -1,11 +1,9 @@
 #include "kernels/max_unpool_backward/max_unpool_backward.h"
 
-#include <algorithm>
 #include <mutex>
 
 #include "kernels/max_unpool_backward/job.h"
 #include "kernels/support/cache.h"
-#include "kernels/support/loop.h"
 #include "kernels/support/parallel.h"
 #include "kernels/support/scratch.h"
 

@@ -3,11 +3,10 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "kernels/support/axis_table.h"
-#include "kernels/support/numbers.h"
 
 namespace torch_aclnn::kernels {
 
@@ -38,6 +37,19 @@ struct AxisSpec {
 
 // The windows of adaptive pooling: window o covers [floor(o * in / out), ceil((o + 1) * in / out)). Where the sizes divide, they are alike.
 AxisSpec adaptive_spec(int64_t in, int64_t out);
+
+// So many numbers, not initialised. Few of them need no allocation, which takes as long as some rows of a small tensor.
+class Numbers {
+   public:
+    explicit Numbers(int64_t count) : allocated_(count > kFew ? new int64_t[count] : nullptr) {}
+    int64_t* data() { return allocated_ ? allocated_.get() : few_; }
+    const int64_t* data() const { return allocated_ ? allocated_.get() : few_; }
+
+   private:
+    static constexpr int64_t kFew = 256;
+    std::unique_ptr<int64_t[]> allocated_;
+    int64_t few_[kFew];
+};
 
 // Owns the lists of an axis, which are one piece of memory.
 class Axis {

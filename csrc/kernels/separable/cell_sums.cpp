@@ -1,7 +1,5 @@
 #include "kernels/separable/cell_sums.h"
 
-#include <algorithm>
-
 namespace torch_aclnn::kernels {
 
 CellSumsPlan::CellSumsPlan(const AxisTable* axes, int count, int64_t inner, int64_t lanes) : lanes_(lanes) {

@@ -1,10 +1,7 @@
 // Which cells are added up for the cells of a plane.
 #pragma once
 
-#include <cstdint>
-#include <vector>
-
-#include "kernels/separable/transposed_job.h"
+#include "kernels/separable/jobs.h"
 #include "kernels/separable/whole_planes.h"
 
 namespace torch_aclnn::kernels {

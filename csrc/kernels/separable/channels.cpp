@@ -1,9 +1,7 @@
 // Average pooling backward, row by row, in lanes of adjacent channels.
-#include <algorithm>
 
-#include "kernels/separable/channels_job.h"
+#include "kernels/separable/jobs.h"
 #include "kernels/separable/strategies.h"
-#include "kernels/separable/thresholds.h"
 #include "kernels/support/cache.h"
 #include "kernels/support/parallel.h"
 #include "kernels/support/scratch.h"

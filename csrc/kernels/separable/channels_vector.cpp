@@ -1,5 +1,5 @@
 // Average pooling backward for tensors whose channels are adjacent. The sums over a window are separable: rows first.
-#include "kernels/separable/channels_job.h"
+#include "kernels/separable/jobs.h"
 #include "kernels/simd/line_stream.h"
 #include "kernels/simd/terms.h"
 

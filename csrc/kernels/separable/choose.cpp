@@ -1,11 +1,8 @@
 #include "kernels/separable/choose.h"
 
-#include <algorithm>
 #include <cstdlib>
-#include <cstring>
 #include <iterator>
 #include <stdexcept>
-#include <string>
 #include <string_view>
 
 #include "kernels/separable/strategies.h"

@@ -1,10 +1,8 @@
 // The columns of average pooling backward: from the sums of one row of windows to a row of grad_input.
 #pragma once
 
-#include <utility>
-
 #include "kernels/separable/gather_sum.h"
-#include "kernels/separable/planes_job.h"
+#include "kernels/separable/jobs.h"
 #include "kernels/simd/sink.h"
 #include "kernels/simd/terms.h"
 

@@ -1,8 +1,7 @@
 // Average pooling backward by windows that hold whole rows: runs of one value.
-#include "kernels/separable/full_width_job.h"
+#include "kernels/separable/jobs.h"
 #include "kernels/separable/stages.h"
 #include "kernels/separable/strategies.h"
-#include "kernels/support/cache.h"
 #include "kernels/support/parallel.h"
 
 namespace torch_aclnn::kernels {

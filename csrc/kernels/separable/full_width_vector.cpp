@@ -1,5 +1,5 @@
 // Runs of one value: the values of many runs are computed in lanes, and then each is stored as often as its run is long.
-#include "kernels/separable/full_width_job.h"
+#include "kernels/separable/jobs.h"
 #include "kernels/simd/planes.h"
 
 namespace torch_aclnn::kernels::KERNEL_ISA {

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "kernels/separable/stages.h"
-#include "kernels/separable/thresholds.h"
 
 namespace torch_aclnn::kernels {
 

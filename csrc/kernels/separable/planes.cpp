@@ -1,10 +1,8 @@
 // Average pooling backward, row by row, in lanes of columns.
-#include <algorithm>
 
 #include "kernels/separable/gather_columns.h"
-#include "kernels/separable/planes_job.h"
+#include "kernels/separable/jobs.h"
 #include "kernels/separable/strategies.h"
-#include "kernels/support/cache.h"
 #include "kernels/support/parallel.h"
 #include "kernels/support/scratch.h"
 

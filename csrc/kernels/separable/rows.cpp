@@ -1,10 +1,8 @@
 // Padding backward, row by row: copies with sums at either end.
-#include <algorithm>
 
 #include "kernels/separable/gather_columns.h"
-#include "kernels/separable/rows_job.h"
+#include "kernels/separable/jobs.h"
 #include "kernels/separable/strategies.h"
-#include "kernels/support/cache.h"
 #include "kernels/support/parallel.h"
 #include "kernels/support/scratch.h"
 

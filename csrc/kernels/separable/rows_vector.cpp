@@ -1,6 +1,6 @@
 // Padding backward. Inner rows are copies with sums at either end; only the rows near a border are sums of rows.
 #include "kernels/separable/gather_sum.h"
-#include "kernels/separable/rows_job.h"
+#include "kernels/separable/jobs.h"
 #include "kernels/simd/line_stream.h"
 #include "kernels/simd/planes.h"
 #include "kernels/simd/sink.h"

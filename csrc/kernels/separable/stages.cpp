@@ -1,7 +1,5 @@
 #include "kernels/separable/stages.h"
 
-#include <algorithm>
-
 #include "kernels/simd/isa.h"
 
 namespace torch_aclnn::kernels {

@@ -1,10 +1,8 @@
 // Sums within planes that are small and without gaps, a lane for each of several planes.
-#include <algorithm>
 
 #include "kernels/separable/cell_sums.h"
 #include "kernels/separable/stages.h"
 #include "kernels/separable/strategies.h"
-#include "kernels/separable/thresholds.h"
 #include "kernels/simd/isa.h"
 #include "kernels/support/parallel.h"
 #include "kernels/support/scratch.h"

@@ -1,5 +1,5 @@
 // Sums within small planes, a lane for each of several planes: what one of them needs, all do.
-#include "kernels/separable/transposed_job.h"
+#include "kernels/separable/jobs.h"
 #include "kernels/simd/sink.h"
 #include "kernels/simd/terms.h"
 #if KERNEL_VECTOR_BYTES == 32

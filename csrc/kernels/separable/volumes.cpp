@@ -1,11 +1,9 @@
 // Average pooling backward of volumes: sums over the depth, of which each plane is made, row by row or by tables.
-#include <algorithm>
 #include <utility>
 
 #include "kernels/separable/gather_columns.h"
+#include "kernels/separable/jobs.h"
 #include "kernels/separable/strategies.h"
-#include "kernels/separable/volumes_job.h"
-#include "kernels/support/cache.h"
 #include "kernels/support/parallel.h"
 #include "kernels/support/scratch.h"
 

@@ -1,7 +1,7 @@
 // Average pooling backward of volumes in lanes. The sums over a window are separable: depth first, then rows, then columns. What lies in
 // the same windows is the same: planes and rows are computed once and copied.
 #include "kernels/separable/gather_sum.h"
-#include "kernels/separable/volumes_job.h"
+#include "kernels/separable/jobs.h"
 #include "kernels/simd/sink.h"
 #include "kernels/simd/terms.h"
 

@@ -1,7 +1,5 @@
 #include "kernels/separable/whole_planes.h"
 
-#include "kernels/separable/thresholds.h"
-
 namespace torch_aclnn::kernels {
 
 WholePlanes::WholePlanes(const Problem& problem) : source(problem.source), target(problem.target), is_complex(problem.inner > 1) {

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <stdexcept>
-#include <string>
 
 #include "kernels/support/choices.h"
 

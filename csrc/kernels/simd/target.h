@@ -3,12 +3,10 @@
 // of its own for each instruction set.
 #pragma once
 
-#include <cstdint>
 #include <type_traits>
 #include <utility>
 
 #include "kernels/support/axis_table.h"
-#include "kernels/support/dtype.h"
 #include "kernels/support/loop.h"
 #include "kernels/support/scratch.h"
 #include "kernels/support/view.h"

@@ -1,8 +1,6 @@
 // Which tensors the caches hold.
 #pragma once
 
-#include <cstdint>
-
 #include "kernels/support/view.h"
 
 namespace torch_aclnn::kernels {

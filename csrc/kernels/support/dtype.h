@@ -1,8 +1,6 @@
 // The element types that the kernels know, and a switch from the run-time value to the C++ type.
 #pragma once
 
-#include <cstdint>
-
 #include "kernels/support/half.h"
 
 namespace torch_aclnn::kernels {

@@ -1,7 +1,6 @@
 // An element-wise loop over views of up to eight dimensions, and how it is brought into the order and number of dimensions that suit it.
 #pragma once
 
-#include <cstdint>
 #include <initializer_list>
 
 #include "kernels/support/dtype.h"

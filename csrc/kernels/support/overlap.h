@@ -1,8 +1,6 @@
 // Whether strided views share memory.
 #pragma once
 
-#include <cstdint>
-
 #include "kernels/support/api.h"
 #include "kernels/support/view.h"
 

@@ -1,8 +1,6 @@
 // A strided view of memory that somebody else owns.
 #pragma once
 
-#include <cstdint>
-
 #include "kernels/support/dtype.h"
 
 namespace torch_aclnn::kernels {
