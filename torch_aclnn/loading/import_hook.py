@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
-from types import TracebackType
 
 from torch_aclnn.loading import (
     allocator_keys,
@@ -76,7 +75,7 @@ def _with_engine() -> Iterator[None]:
             memory_blocks.watch()
             forked.prepare_children()
             autograd_threads.finish_at_exit()
-            missing_entry_points.explain_uncaught()
+            missing_entry_points.print_last(missing_entry_points.explain)
             inductor.refuse()
             atb.replace()
             if rank_alone.is_alone():
@@ -131,20 +130,12 @@ def _gpu_is_visible() -> bool:
 def _failure(message: str) -> ImportError:
     problems.append(message)
     failure = ImportError(message)
-    _repeat_below_the_traceback(failure)
+    # torch raises an error of its own from this one, which names no remedy.
+    missing_entry_points.print_last(lambda error: message if failure in _causes(error) else None)
     return failure
 
 
-def _repeat_below_the_traceback(failure: ImportError) -> None:
-    """Have the message printed last if the failure ends the program: torch raises an error of its own from it, which names no remedy."""
-    print_exception = sys.excepthook
-
-    def excepthook(kind: type[BaseException], error: BaseException, traceback: TracebackType | None) -> None:
-        print_exception(kind, error, traceback)
-        cause = error.__cause__
-        while cause is not None and cause is not failure:
-            cause = cause.__cause__
-        if cause is failure:
-            print(f"\ntorch_aclnn: {failure}", file=sys.stderr)
-
-    sys.excepthook = excepthook
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    while error.__cause__ is not None:
+        error = error.__cause__
+        yield error

@@ -3,13 +3,14 @@
 import os
 import re
 import sys
+from collections.abc import Callable
 from types import TracebackType
 
 _NOT_FOUND = re.compile(r"\b(acl\w+) or \1GetWorkspaceSize not (?:in libopapi\.so|found)")
 
 
-def explain_uncaught() -> None:
-    """Have it printed last if torch_npu's error ends the program."""
+def print_last(explain: Callable[[BaseException], str | None]) -> None:
+    """Have what is explained of an error printed below its traceback, if it ends the program."""
     print_exception = sys.excepthook
 
     def excepthook(kind: type[BaseException], error: BaseException, traceback: TracebackType | None) -> None:
