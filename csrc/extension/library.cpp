@@ -5,7 +5,6 @@
 
 #include "contract/limits.h"
 #include "extension/python/functions.h"
-#include "extension/python/node_type.h"
 #include "kernels/separable/choose.h"
 #include "kernels/simd/isa.h"
 

@@ -1,4 +1,5 @@
-#include "extension/aclnn/call_state.h"
+// What torch_npu's own operators set up around each call of an entry point, and ours with them.
+#include "extension/aclnn/launch.h"
 
 #include <ATen/Context.h>
 

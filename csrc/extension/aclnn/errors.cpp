@@ -1,4 +1,5 @@
-#include "extension/aclnn/errors.h"
+// What a status code means, and the exception that says so.
+#include "extension/aclnn/launch.h"
 
 #include "include/aclnn/acl_meta.h"
 

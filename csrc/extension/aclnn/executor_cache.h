@@ -2,7 +2,6 @@
 // library keeps the executors, each under a key that its caller makes, and puts the addresses of the call at hand into the one it finds.
 #pragma once
 
-#include <ATen/core/Tensor.h>
 #include <c10/util/SmallVector.h>
 
 #include "extension/aclnn/handles.h"

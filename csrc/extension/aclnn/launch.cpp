@@ -2,8 +2,6 @@
 
 #include <ATen/ops/empty.h>
 
-#include <utility>
-
 #include "torch_npu/csrc/core/npu/NPUStream.h"
 #include "torch_npu/csrc/framework/OpCommand.h"
 

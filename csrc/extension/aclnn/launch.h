@@ -1,17 +1,54 @@
 // One call of an entry point: phase 1 on the calling thread, so that a refusal is an exception at the call; phase 2 on torch_npu's queue.
 #pragma once
 
-#include <ATen/core/Tensor.h>
+#include <c10/util/Exception.h>
 
-#include <memory>
 #include <tuple>
 
-#include "extension/aclnn/call_state.h"
-#include "extension/aclnn/errors.h"
 #include "extension/aclnn/executor_cache.h"
 #include "extension/aclnn/handles.h"
+#include "extension/aclnn/symbols.h"
 
 namespace torch_aclnn {
+
+// "aclnnAvgPool2dBackward failed with 161002 (ACLNN_ERR_PARAM_INVALID: an argument is outside the contract)"
+std::string describe_failure(const std::string& entry_point, Status status);
+
+// Throws that text and the library's message unless the status is success: torch.OutOfMemoryError if the library could not allocate, else
+// RuntimeError.
+void check_status(const std::string& entry_point, Status status);
+
+// Throws an error of torch_npu's as torch.OutOfMemoryError if the library's message in it says so: torch_npu gives its own operators' that
+// class by the same words, and a function's that it was given a RuntimeError.
+void rethrow_out_of_memory(const c10::Error& error);
+
+// Around one call of the calling thread, sets the deterministic switch as torch has it now, and clears a key that another operator which
+// threw in phase 1 may have left in the library's cache of executors.
+class CallState {
+   public:
+    CallState();
+    ~CallState();
+    CallState(const CallState&) = delete;
+    CallState& operator=(const CallState&) = delete;
+};
+
+// Holds the workspace that the library may keep for huge tensors, from before phase 1 until phase 2 has been queued.
+class HugeMemoryScope {
+   public:
+    HugeMemoryScope();
+    ~HugeMemoryScope();
+    HugeMemoryScope(const HugeMemoryScope&) = delete;
+    HugeMemoryScope& operator=(const HugeMemoryScope&) = delete;
+};
+
+// The current stream, with its limits on cores set for the calling thread.
+Stream current_stream();
+
+// The same limits for the thread that calls phase 2.
+void use_stream_limits_on_this_thread(Stream stream);
+
+// Gives the library's memory for huge tensors back after phase 2.
+void release_huge_memory();
 
 // An executor that phase 1 has made, until phase 2 takes it. The library may have one of its cache elsewhere, too, so that it is not ours
 // to destroy.

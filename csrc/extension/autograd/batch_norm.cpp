@@ -5,12 +5,9 @@
 #include <ATen/ops/full.h>
 #include <ATen/ops/native_batch_norm.h>
 
-#include <array>
-#include <tuple>
-
 #include "extension/aclnn/handles.h"
+#include "extension/autograd/batch_norm_elemt.h"
 #include "extension/autograd/operator_call.h"
-#include "extension/autograd/per_channel.h"
 
 namespace torch_aclnn {
 namespace {

@@ -1,9 +1,6 @@
 // Batch norm over the batch's own statistics, whose element-wise gradient is the operator batch_norm_elemt_backward.
 #pragma once
 
-#include <optional>
-#include <tuple>
-
 #include "extension/autograd/node.h"
 
 namespace torch_aclnn {

@@ -4,10 +4,6 @@
 #include <ATen/ops/ones_like.h>
 #include <torch/library.h>
 
-#include <tuple>
-
-#include "extension/autograd/per_channel.h"
-
 namespace torch_aclnn {
 
 // The result is ((dy - sum_dy/n) - (x - mean) * slope) * scale, with slope = invstd^2 * sum_dy_xmu/n and scale = invstd * weight.

@@ -14,9 +14,6 @@
 #include <array>
 #include <mutex>
 #include <optional>
-#include <string>
-#include <tuple>
-#include <utility>
 
 #include "extension/autograd/compiled_autograd.h"
 #include "torch_compatibility.h"

@@ -5,8 +5,6 @@
 
 #include <ATen/Operators.h>
 
-#include <string_view>
-
 #include "contract/operators.h"
 
 namespace torch_aclnn::rows {

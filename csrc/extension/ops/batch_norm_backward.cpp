@@ -2,9 +2,6 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/native_batch_norm_backward.h>
 #include <ATen/ops/zeros_like.h>
-#include <torch/library.h>
-
-#include <utility>
 
 #include "extension/aclnn/fill.h"
 #include "extension/autograd/batch_norm.h"

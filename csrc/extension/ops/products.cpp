@@ -5,8 +5,6 @@
 #include <atomic>
 #include <iterator>
 #include <optional>
-#include <string>
-#include <string_view>
 
 #include "contract/operators.h"
 #include "extension/aclnn/symbols.h"

@@ -1,18 +1,17 @@
 #include "extension/python/functions.h"
 
 #include <c10/core/DispatchKeySet.h>
-#include <c10/core/impl/LocalDispatchKeySet.h>
 #include <torch/csrc/Exceptions.h>
+#include <torch/csrc/autograd/python_cpp_function.h>
 #include <torch/csrc/autograd/python_variable.h>
 
-#include <algorithm>
-
+#include "contract/limits.h"
 #include "extension/autograd/batch_norm.h"
 #include "extension/autograd/maps.h"
 #include "extension/autograd/max_unpool.h"
-#include "extension/ops/limits.h"
 #include "extension/ops/products.h"
 #include "extension/python/arguments.h"
+#include "torch_compatibility.h"
 
 namespace torch_aclnn {
 namespace {
@@ -69,6 +68,13 @@ bool are_within(const Integers& values, int64_t lowest) {
     return std::all_of(values.begin(), values.end(), [=](int64_t value) { return value >= lowest && value <= INT32_MAX; });
 }
 
+// Whether a call of average pooling is within the limits of the entry points' pages, of which Python has the numbers from _C.
+template <int kDims>
+bool is_listed(int64_t divisor, int64_t channels) {
+    if (kDims == 3) return divisor != 0;
+    return divisor != 0 && divisor >= -kMaxDivisorOfAvgPool2d && divisor <= kMaxDivisorOfAvgPool2d && channels <= kMaxChannelsOfAvgPool2d;
+}
+
 template <class Row>
 PyObject* avg_pool(PyObject* const* arguments) {
     constexpr int kDims = Row::kDims;
@@ -80,7 +86,7 @@ PyObject* avg_pool(PyObject* const* arguments) {
     if (input == nullptr || !kernel_size || !stride || !padding || !ceil_mode || !count_include_pad || !given) return not_implemented();
     const std::optional<int64_t> divisor = given->empty() ? std::nullopt : std::optional((*given)[0]);
     if (!are_within(*kernel_size, 1) || !are_within(*stride, 1) || !are_within(*padding, 0)) return not_implemented();
-    if (!AvgPoolLimits<kDims>::hold(divisor, input->size(-kDims - 1))) return not_implemented();
+    if (!is_listed<kDims>(divisor.value_or(1), input->size(-kDims - 1))) return not_implemented();
     for (int d = 0; d < kDims; ++d) {
         const int64_t window = (*kernel_size)[d], pad = (*padding)[d], partial = *ceil_mode ? (*stride)[d] - 1 : 0;
         const int64_t more = kDims == 3 ? 0 : 2 * pad + partial;  // torch wants volumes to hold a window without their padding
@@ -187,7 +193,20 @@ PyMethodDef method(const char* name, const char* doc) {
     return {name, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(call<function, count>)), METH_FASTCALL, doc};
 }
 
+// A node of which torch was not told. torch has one Python type for all such nodes, which it returns for an instance only.
+struct UnknownNode final : torch::autograd::Node {
+    torch::autograd::variable_list apply(torch::autograd::variable_list&&) override { return {}; }
+};
+
 }  // namespace
+
+PyObject* node_type() {
+    PyObject* const node = torch::autograd::functionToPyObject(make_node<UnknownNode>());
+    if (node == nullptr) return nullptr;
+    PyObject* const type = PyObject_Type(node);
+    Py_DECREF(node);
+    return type;
+}
 
 PyMethodDef* functions() {
 // The methods of the module for each family, with the names of the functions of torch_aclnn.functional.
