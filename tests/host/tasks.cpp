@@ -5,7 +5,7 @@
 #include <stdexcept>
 
 #include "aclnn/acl_meta.h"
-#include "engine/opapi/fallback_codes.h"
+#include "engine/opapi/handles.h"
 #include "engine/runtime/stream/task.h"
 
 #define EXPORT extern "C" __attribute__((visibility("default")))

@@ -2,8 +2,9 @@
 
 #include <cstring>
 
-#include "engine/collectives/gloo_error.h"
 #include "engine/collectives/tensors.h"
+#include "engine/runtime/error/error.h"
+#include "hccl/hccl_types.h"
 #include "torch_compatibility.h"
 
 namespace torch_aclnn::host {
@@ -24,12 +25,25 @@ int peer_after(const c10d::Backend& backend, int step) {
     return (backend.getRank() + step) % backend.getSize();
 }
 
+// Removes the place in gloo's source, which stands in brackets in front, and the advice at the end.
+std::string without_decoration(std::string message) {
+    const size_t place = message.find(".cc:"), end = message.find("] ");
+    if (message[0] == '[' && place < end && end != std::string::npos) message.erase(0, end + 2);
+    return message.substr(0, message.find(". This is typically"));
+}
+
 }  // namespace
+
+void throw_gloo_error(const std::exception& error) {
+    const std::string message = without_decoration(error.what());
+    const bool timeout = message.find("imed out") != std::string::npos || message.find("imeout") != std::string::npos;
+    throw Error(timeout ? HCCL_E_TIMEOUT : HCCL_E_REMOTE, message);
+}
 
 Works start_exchange(c10d::Backend& backend, const Blocks& sent, const Blocks& received) {
     const int size = backend.getSize();
     Works works;
-    try {
+    with_gloo_errors([&] {
         // First the receives, which the senders wait for.
         for (int step = size - 1; step > 0; --step) {
             const int peer = peer_after(backend, step);
@@ -41,18 +55,14 @@ Works start_exchange(c10d::Backend& backend, const Blocks& sent, const Blocks& r
             const auto& block = sent[static_cast<size_t>(peer)];
             if (block.numel() != 0) works.push_back(send(backend, block, peer, block_tag));
         }
-    } catch (const std::exception& error) {
-        throw_gloo_error(error);
-    }
+    });
     return works;
 }
 
 void wait_for(c10d::Backend& backend, const Works& works) {
-    try {
+    with_gloo_errors([&] {
         for (const auto& work : works) work->wait(timeout_of(backend));
-    } catch (const std::exception& error) {
-        throw_gloo_error(error);
-    }
+    });
 }
 
 RecordExchange::RecordExchange(c10d::Backend& backend, size_t bytes) : bytes_(bytes), expected_(static_cast<size_t>(backend.getSize())) {
@@ -73,11 +83,9 @@ void RecordExchange::exchange(c10d::Backend& backend, const void* own, void* all
     const auto place = [&](int rank) { return static_cast<char*>(all) + bytes_ * static_cast<size_t>(rank); };
     std::memcpy(place(backend.getRank()), own, bytes_);
     Works sent;
-    try {
+    with_gloo_errors([&] {
         for (int step = 1; step < size; ++step) sent.push_back(send(backend, record, peer_after(backend, step), record_tag));
-    } catch (const std::exception& error) {
-        throw_gloo_error(error);
-    }
+    });
     for (int step = size - 1; step > 0; --step) take(backend, peer_after(backend, step), place(peer_after(backend, step)));
     wait_for(backend, sent);
 }
@@ -85,11 +93,7 @@ void RecordExchange::exchange(c10d::Backend& backend, const void* own, void* all
 void RecordExchange::take(c10d::Backend& backend, int peer, void* record) {
     wait_for(backend, {expected_[static_cast<size_t>(peer)]});
     std::memcpy(record, received_[static_cast<size_t>(peer)].const_data_ptr(), bytes_);
-    try {
-        expect(backend, peer);
-    } catch (const std::exception& error) {
-        throw_gloo_error(error);
-    }
+    with_gloo_errors([&] { expect(backend, peer); });
 }
 
 }  // namespace torch_aclnn::host

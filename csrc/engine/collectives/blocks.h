@@ -7,7 +7,23 @@
 #include <torch/csrc/distributed/c10d/Backend.hpp>
 #include <vector>
 
+#include "engine/runtime/error/error.h"
+
 namespace torch_aclnn::host {
+
+// Gloo's errors have no codes, only texts: throws an Error, of an HcclResult, with what it says.
+[[noreturn]] void throw_gloo_error(const std::exception& error);
+
+template <class Body>
+auto with_gloo_errors(Body&& body) {
+    try {
+        return body();
+    } catch (const Error&) {
+        throw;
+    } catch (const std::exception& error) {
+        throw_gloo_error(error);
+    }
+}
 
 // One for each rank, in their order. An empty block does not travel.
 using Blocks = std::vector<at::Tensor>;

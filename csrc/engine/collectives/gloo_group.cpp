@@ -3,9 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <numeric>
-#include <thread>
 
-#include "engine/collectives/gloo_error.h"
 #include "engine/collectives/reduction.h"
 #include "engine/collectives/tensors.h"
 #include "engine/hccl/operation.h"
@@ -54,13 +52,7 @@ c10d::ReduceOp reduction_of(HcclReduceOp op) {
 
 template <class Start>
 void run(Start&& start) {
-    try {
-        start()->wait();
-    } catch (const Error&) {
-        throw;
-    } catch (const std::exception& error) {
-        throw_gloo_error(error);
-    }
+    with_gloo_errors([&] { start()->wait(); });
 }
 
 // Copies the input if it shares memory with the output, which would be written before the input is read.

@@ -1,7 +1,6 @@
 // A Group on a c10d::Backend: torch's ProcessGroupGloo, whose own header needs those of gloo, which torch does not install.
 #pragma once
 
-#include <torch/csrc/distributed/c10d/Backend.hpp>
 #include <torch/csrc/distributed/c10d/Store.hpp>
 
 #include "engine/collectives/messages.h"

@@ -2,7 +2,6 @@
 
 #include <cstring>
 
-#include "engine/collectives/gloo_error.h"
 #include "engine/collectives/tensors.h"
 #include "engine/hccl/data_types.h"
 #include "engine/runtime/error/error.h"
@@ -40,17 +39,6 @@ std::string difference(int sender, const OperationRecord& sent, int receiver, co
     if (sent.count == received.count && sent.type == received.type) return "";
     return text("rank ", sender, " sends ", sent.count, " ", name_of(sent.type), ", and rank ", receiver, " receives ", received.count, " ",
                 name_of(received.type));
-}
-
-template <class Body>
-auto with_gloo_errors(Body&& body) {
-    try {
-        return body();
-    } catch (const Error&) {
-        throw;
-    } catch (const std::exception& error) {
-        throw_gloo_error(error);
-    }
 }
 
 }  // namespace

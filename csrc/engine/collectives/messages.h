@@ -5,12 +5,9 @@
 #pragma once
 
 #include <condition_variable>
-#include <deque>
 #include <mutex>
 #include <optional>
-#include <string>
 #include <thread>
-#include <torch/csrc/distributed/c10d/Backend.hpp>
 
 #include "engine/collectives/blocks.h"
 #include "engine/hccl/group.h"

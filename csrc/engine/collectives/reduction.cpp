@@ -3,7 +3,6 @@
 #include <ATen/Parallel.h>
 
 #include <algorithm>
-#include <functional>
 
 #include "engine/collectives/tensors.h"
 #include "engine/runtime/stream/computing_thread.h"

@@ -1,7 +1,5 @@
 // Checks, before data moves, that all ranks are about to do the same.
 
-#include <map>
-
 #include "engine/hccl/group.h"
 #include "engine/hccl/operation.h"
 #include "engine/runtime/error/error.h"

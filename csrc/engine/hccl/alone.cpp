@@ -1,20 +1,22 @@
-#include "engine/hccl/alone.h"
+// A rank whose peers are not there: each of them is taken to hold what this one holds. It needs neither torch nor a connection.
 
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cstring>
 #include <numeric>
+#include <type_traits>
 
 #include "engine/hccl/data_types.h"
-#include "engine/hccl/equal_values.h"
+#include "engine/hccl/group.h"
 #include "engine/hccl/own_messages.h"
 #include "engine/runtime/config/config.h"
 #include "engine/runtime/diagnostics/findings.h"
 #include "engine/runtime/error/error.h"
+#include "engine/runtime/lasting.h"
 #include "engine/runtime/memory/host_view.h"
 #include "engine/runtime/text.h"
+#include "kernels/support/half.h"
 
 namespace torch_aclnn::host {
 namespace {
@@ -34,6 +36,61 @@ void fill(char* output, size_t bytes, const char* input, size_t available) {
 bool is_few_integers(const Message& message) {
     constexpr size_t kFewBytes = 64;
     return message.bytes <= kFewBytes && (message.type == HCCL_DATA_TYPE_INT64 || message.type == HCCL_DATA_TYPE_INT32);
+}
+
+// Half types convert to and from float alone, which holds their sums over any number of ranks.
+template <class T>
+using Computed = std::conditional_t<std::is_integral_v<T>, uint64_t, std::conditional_t<std::is_floating_point_v<T>, double, float>>;
+
+template <class T>
+T power(T base, int exponent) {
+    T result = 1;
+    for (; exponent != 0; exponent >>= 1, base *= base)
+        if ((exponent & 1) != 0) result *= base;
+    return result;
+}
+
+template <class T>
+void reduce(const void* values, void* result, uint64_t count, HcclReduceOp op, int ranks) {
+    using C = Computed<T>;
+    const auto* const from = static_cast<const T*>(values);
+    auto* const to = static_cast<T*>(result);
+    for (uint64_t i = 0; i < count; ++i) {
+        const C value = static_cast<C>(from[i]);
+        to[i] = static_cast<T>(op == HCCL_REDUCE_SUM ? value * static_cast<C>(ranks) : power(value, ranks));
+    }
+}
+
+using Reduce = void (*)(const void* values, void* result, uint64_t count, HcclReduceOp op, int ranks);
+
+// The signed types wrap around as the unsigned ones do.
+Reduce reduction_of(HcclDataType type) {
+    switch (type) {
+        case HCCL_DATA_TYPE_INT8:
+        case HCCL_DATA_TYPE_UINT8: return reduce<uint8_t>;
+        case HCCL_DATA_TYPE_INT16:
+        case HCCL_DATA_TYPE_UINT16: return reduce<uint16_t>;
+        case HCCL_DATA_TYPE_INT32:
+        case HCCL_DATA_TYPE_UINT32: return reduce<uint32_t>;
+        case HCCL_DATA_TYPE_INT64:
+        case HCCL_DATA_TYPE_UINT64: return reduce<uint64_t>;
+        case HCCL_DATA_TYPE_FP16: return reduce<kernels::Half>;
+        case HCCL_DATA_TYPE_BFP16: return reduce<kernels::BFloat16>;
+        case HCCL_DATA_TYPE_FP32: return reduce<float>;
+        case HCCL_DATA_TYPE_FP64: return reduce<double>;
+        default: throw Error(HCCL_E_NOT_SUPPORT, "a type that cannot be reduced");
+    }
+}
+
+// The reduction of what is the same on so many ranks, rounded once; integers wrap around. `result` may be `values`.
+void reduce_equal_values(const void* values, void* result, uint64_t count, HcclDataType type, HcclReduceOp op, int ranks) {
+    const void* const from = host_view(values);
+    void* const to = host_view(result);
+    if (ranks == 1 || op == HCCL_REDUCE_MAX || op == HCCL_REDUCE_MIN) {
+        std::memmove(to, from, count * bytes_of(type));
+        return;
+    }
+    reduction_of(type)(from, to, count, op, ranks);
 }
 
 class GroupAlone : public Group {
@@ -159,8 +216,7 @@ class TransportAlone : public Transport {
 }  // namespace
 
 Transport& transport_alone() {
-    static auto* const once = new TransportAlone;  // never destroyed: calls still come while the process exits
-    return *once;
+    return lasting<TransportAlone>();
 }
 
 }  // namespace torch_aclnn::host

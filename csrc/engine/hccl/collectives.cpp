@@ -17,10 +17,6 @@ Operation operation_of(OperationKind kind, uint64_t count, HcclDataType type, st
     return {{kind, type, count, root, op}, {}, {}, std::move(buffers)};
 }
 
-TraceDetails arguments_of(const char* count_parameter, uint64_t count, HcclDataType type, HcclComm comm, aclrtStream stream) {
-    return on_communicator(call_arguments(count_parameter, count, "dataType", name_of(type)), comm, stream);
-}
-
 }  // namespace
 }  // namespace torch_aclnn::host
 
@@ -28,108 +24,89 @@ using namespace torch_aclnn::host;
 
 extern "C" HcclResult HcclAllReduce(void* sendBuf, void* recvBuf, uint64_t count, HcclDataType dataType, HcclReduceOp op, HcclComm comm,
                                     aclrtStream stream) {
-    return hccl_traced(
-        __func__,
-        [&] {
-            const auto communicator = find_communicator(comm);
-            require_reduction(dataType, op);
-            const size_t bytes = bytes_of_elements("count", count, dataType);
-            const std::vector<Buffer> buffers{{"sendBuf", sendBuf, bytes, true}, {"recvBuf", recvBuf, bytes}};
-            communicator->launch(operation_of(OperationKind::all_reduce, count, dataType, buffers, -1, op), stream,
-                                 [=](Group& group) { group.all_reduce(sendBuf, recvBuf, count, dataType, op); });
-        },
-        [&] { return arguments_of("count", count, dataType, comm, stream).add("op", name_of(op)); });
+    const auto launch = [&](const auto& communicator) {
+        require_reduction(dataType, op);
+        const size_t bytes = bytes_of_elements("count", count, dataType);
+        const std::vector<Buffer> buffers{{"sendBuf", sendBuf, bytes, true}, {"recvBuf", recvBuf, bytes}};
+        communicator->launch(operation_of(OperationKind::all_reduce, count, dataType, buffers, -1, op), stream,
+                             [=](Group& group) { group.all_reduce(sendBuf, recvBuf, count, dataType, op); });
+    };
+    return traced_on(comm, stream, __func__, call_arguments("count", count, "dataType", name_of(dataType), "op", name_of(op)), launch);
 }
 
 extern "C" HcclResult HcclReduce(void* sendBuf, void* recvBuf, uint64_t count, HcclDataType dataType, HcclReduceOp op, uint32_t root,
                                  HcclComm comm, aclrtStream stream) {
-    return hccl_traced(
-        __func__,
-        [&] {
-            const auto communicator = find_communicator(comm);
-            require_root(*communicator, root);
-            require_reduction(dataType, op);
-            const int target = static_cast<int>(root);
-            const size_t bytes = bytes_of_elements("count", count, dataType);
-            std::vector<Buffer> buffers{{"sendBuf", sendBuf, bytes, true}};
-            if (communicator->rank() == target) buffers.push_back({"recvBuf", recvBuf, bytes});
-            communicator->launch(operation_of(OperationKind::reduce, count, dataType, buffers, target, op), stream,
-                                 [=](Group& group) { group.reduce(sendBuf, recvBuf, count, dataType, op, target); });
-        },
-        [&] { return arguments_of("count", count, dataType, comm, stream).add("op", name_of(op)).add("root", root); });
+    const auto launch = [&](const auto& communicator) {
+        require_root(*communicator, root);
+        require_reduction(dataType, op);
+        const int target = static_cast<int>(root);
+        const size_t bytes = bytes_of_elements("count", count, dataType);
+        std::vector<Buffer> buffers{{"sendBuf", sendBuf, bytes, true}};
+        if (communicator->rank() == target) buffers.push_back({"recvBuf", recvBuf, bytes});
+        communicator->launch(operation_of(OperationKind::reduce, count, dataType, buffers, target, op), stream,
+                             [=](Group& group) { group.reduce(sendBuf, recvBuf, count, dataType, op, target); });
+    };
+    return traced_on(comm, stream, __func__, call_arguments("count", count, "dataType", name_of(dataType), "op", name_of(op), "root", root),
+                     launch);
 }
 
 extern "C" HcclResult HcclBroadcast(void* buf, uint64_t count, HcclDataType dataType, uint32_t root, HcclComm comm, aclrtStream stream) {
-    return hccl_traced(
-        __func__,
-        [&] {
-            const auto communicator = find_communicator(comm);
-            require_root(*communicator, root);
-            const size_t bytes = bytes_of_elements("count", count, dataType);
-            const int source = static_cast<int>(root);
-            communicator->launch(operation_of(OperationKind::broadcast, count, dataType, {{"buf", buf, bytes}}, source), stream,
-                                 [=](Group& group) { group.broadcast(buf, bytes, source); });
-        },
-        [&] { return arguments_of("count", count, dataType, comm, stream).add("root", root); });
+    const auto launch = [&](const auto& communicator) {
+        require_root(*communicator, root);
+        const size_t bytes = bytes_of_elements("count", count, dataType);
+        const int source = static_cast<int>(root);
+        communicator->launch(operation_of(OperationKind::broadcast, count, dataType, {{"buf", buf, bytes}}, source), stream,
+                             [=](Group& group) { group.broadcast(buf, bytes, source); });
+    };
+    return traced_on(comm, stream, __func__, call_arguments("count", count, "dataType", name_of(dataType), "root", root), launch);
 }
 
 extern "C" HcclResult HcclAllGather(void* sendBuf, void* recvBuf, uint64_t sendCount, HcclDataType dataType, HcclComm comm,
                                     aclrtStream stream) {
-    return hccl_traced(
-        __func__,
-        [&] {
-            const auto communicator = find_communicator(comm);
-            const size_t bytes = bytes_of_elements("sendCount", sendCount, dataType);
-            const size_t all_bytes = bytes_of_elements("sendCount", sendCount, dataType, communicator->size());
-            const std::vector<Buffer> buffers{{"sendBuf", sendBuf, bytes, true}, {"recvBuf", recvBuf, all_bytes}};
-            communicator->launch(operation_of(OperationKind::all_gather, sendCount, dataType, buffers), stream,
-                                 [=](Group& group) { group.all_gather(sendBuf, recvBuf, bytes); });
-        },
-        [&] { return arguments_of("sendCount", sendCount, dataType, comm, stream); });
+    const auto launch = [&](const auto& communicator) {
+        const size_t bytes = bytes_of_elements("sendCount", sendCount, dataType);
+        const size_t all_bytes = bytes_of_elements("sendCount", sendCount, dataType, communicator->size());
+        const std::vector<Buffer> buffers{{"sendBuf", sendBuf, bytes, true}, {"recvBuf", recvBuf, all_bytes}};
+        communicator->launch(operation_of(OperationKind::all_gather, sendCount, dataType, buffers), stream,
+                             [=](Group& group) { group.all_gather(sendBuf, recvBuf, bytes); });
+    };
+    return traced_on(comm, stream, __func__, call_arguments("sendCount", sendCount, "dataType", name_of(dataType)), launch);
 }
 
 extern "C" HcclResult HcclReduceScatter(void* sendBuf, void* recvBuf, uint64_t recvCount, HcclDataType dataType, HcclReduceOp op,
                                         HcclComm comm, aclrtStream stream) {
-    return hccl_traced(
-        __func__,
-        [&] {
-            const auto communicator = find_communicator(comm);
-            require_reduction(dataType, op);
-            const size_t bytes = bytes_of_elements("recvCount", recvCount, dataType);
-            const size_t all_bytes = bytes_of_elements("recvCount", recvCount, dataType, communicator->size());
-            const std::vector<Buffer> buffers{{"sendBuf", sendBuf, all_bytes, true}, {"recvBuf", recvBuf, bytes}};
-            communicator->launch(operation_of(OperationKind::reduce_scatter, recvCount, dataType, buffers, -1, op), stream,
-                                 [=](Group& group) { group.reduce_scatter(sendBuf, recvBuf, recvCount, dataType, op); });
-        },
-        [&] { return arguments_of("recvCount", recvCount, dataType, comm, stream).add("op", name_of(op)); });
+    const auto launch = [&](const auto& communicator) {
+        require_reduction(dataType, op);
+        const size_t bytes = bytes_of_elements("recvCount", recvCount, dataType);
+        const size_t all_bytes = bytes_of_elements("recvCount", recvCount, dataType, communicator->size());
+        const std::vector<Buffer> buffers{{"sendBuf", sendBuf, all_bytes, true}, {"recvBuf", recvBuf, bytes}};
+        communicator->launch(operation_of(OperationKind::reduce_scatter, recvCount, dataType, buffers, -1, op), stream,
+                             [=](Group& group) { group.reduce_scatter(sendBuf, recvBuf, recvCount, dataType, op); });
+    };
+    return traced_on(comm, stream, __func__, call_arguments("recvCount", recvCount, "dataType", name_of(dataType), "op", name_of(op)),
+                     launch);
 }
 
 extern "C" HcclResult HcclScatter(void* sendBuf, void* recvBuf, uint64_t recvCount, HcclDataType dataType, uint32_t root, HcclComm comm,
                                   aclrtStream stream) {
-    return hccl_traced(
-        __func__,
-        [&] {
-            const auto communicator = find_communicator(comm);
-            require_root(*communicator, root);
-            const int source = static_cast<int>(root);
-            const size_t bytes = bytes_of_elements("recvCount", recvCount, dataType);
-            const size_t all_bytes = bytes_of_elements("recvCount", recvCount, dataType, communicator->size());
-            std::vector<Buffer> buffers{{"recvBuf", recvBuf, bytes}};
-            if (communicator->rank() == source) buffers.push_back({"sendBuf", sendBuf, all_bytes, true});
-            communicator->launch(operation_of(OperationKind::scatter, recvCount, dataType, buffers, source), stream,
-                                 [=](Group& group) { group.scatter(sendBuf, recvBuf, bytes, source); });
-        },
-        [&] { return arguments_of("recvCount", recvCount, dataType, comm, stream).add("root", root); });
+    const auto launch = [&](const auto& communicator) {
+        require_root(*communicator, root);
+        const int source = static_cast<int>(root);
+        const size_t bytes = bytes_of_elements("recvCount", recvCount, dataType);
+        const size_t all_bytes = bytes_of_elements("recvCount", recvCount, dataType, communicator->size());
+        std::vector<Buffer> buffers{{"recvBuf", recvBuf, bytes}};
+        if (communicator->rank() == source) buffers.push_back({"sendBuf", sendBuf, all_bytes, true});
+        communicator->launch(operation_of(OperationKind::scatter, recvCount, dataType, buffers, source), stream,
+                             [=](Group& group) { group.scatter(sendBuf, recvBuf, bytes, source); });
+    };
+    return traced_on(comm, stream, __func__, call_arguments("recvCount", recvCount, "dataType", name_of(dataType), "root", root), launch);
 }
 
 extern "C" HcclResult HcclBarrier(HcclComm comm, aclrtStream stream) {
-    return hccl_traced(
-        __func__,
-        [&] {
-            find_communicator(comm)->launch(operation_of(OperationKind::barrier, 1, HCCL_DATA_TYPE_INT8, {}), stream, [](Group& group) {
-                int8_t nothing = 0;
-                group.all_reduce(&nothing, &nothing, 1, HCCL_DATA_TYPE_INT8, HCCL_REDUCE_SUM);
-            });
-        },
-        [&] { return on_communicator({}, comm, stream); });
+    return traced_on(comm, stream, __func__, call_arguments(), [&](const auto& communicator) {
+        communicator->launch(operation_of(OperationKind::barrier, 1, HCCL_DATA_TYPE_INT8, {}), stream, [](Group& group) {
+            int8_t nothing = 0;
+            group.all_reduce(&nothing, &nothing, 1, HCCL_DATA_TYPE_INT8, HCCL_REDUCE_SUM);
+        });
+    });
 }

@@ -129,10 +129,6 @@ void require_own_count(const char* parameter, uint64_t count, const char* counts
         refuse(HCCL_E_PARA, parameter, text(expected, ", which ", counts_parameter, " has for this rank"), std::to_string(count));
 }
 
-TraceDetails arguments_of(const char* type_parameter, HcclDataType type, HcclComm comm, aclrtStream stream) {
-    return on_communicator(call_arguments(type_parameter, name_of(type)), comm, stream);
-}
-
 }  // namespace
 }  // namespace torch_aclnn::host
 
@@ -140,78 +136,61 @@ using namespace torch_aclnn::host;
 
 extern "C" HcclResult HcclAlltoAll(const void* sendBuf, uint64_t sendCount, HcclDataType sendType, const void* recvBuf, uint64_t recvCount,
                                    HcclDataType recvType, HcclComm comm, aclrtStream stream) {
-    return hccl_traced(
-        __func__,
-        [&] {
-            const auto communicator = find_communicator(comm);
-            require_same_type(sendType, recvType);
-            if (sendCount != recvCount) refuse(HCCL_E_PARA, "recvCount", text("sendCount's ", sendCount), std::to_string(recvCount));
-            const size_t element = bytes_of(sendType), bytes = bytes_of_elements("sendCount", sendCount, sendType, communicator->size());
-            const Counts counts(static_cast<size_t>(communicator->size()), sendCount);
-            const std::vector<Buffer> buffers{{"sendBuf", sendBuf, bytes, true}, {"recvBuf", recvBuf, bytes}};
-            communicator->launch({{OperationKind::all_to_all, sendType, sendCount, -1, -1}, {}, {}, buffers}, stream, [=](Group& group) {
-                group.all_to_all(parts_of(const_cast<void*>(sendBuf), counts, element),
-                                 parts_of(const_cast<void*>(recvBuf), counts, element));
-            });
-        },
-        [&] { return arguments_of("sendType", sendType, comm, stream); });
+    return traced_on(comm, stream, __func__, call_arguments("sendType", name_of(sendType)), [&](const auto& communicator) {
+        require_same_type(sendType, recvType);
+        if (sendCount != recvCount) refuse(HCCL_E_PARA, "recvCount", text("sendCount's ", sendCount), std::to_string(recvCount));
+        const size_t element = bytes_of(sendType), bytes = bytes_of_elements("sendCount", sendCount, sendType, communicator->size());
+        const Counts counts(static_cast<size_t>(communicator->size()), sendCount);
+        const std::vector<Buffer> buffers{{"sendBuf", sendBuf, bytes, true}, {"recvBuf", recvBuf, bytes}};
+        communicator->launch({{OperationKind::all_to_all, sendType, sendCount, -1, -1}, {}, {}, buffers}, stream, [=](Group& group) {
+            group.all_to_all(parts_of(const_cast<void*>(sendBuf), counts, element), parts_of(const_cast<void*>(recvBuf), counts, element));
+        });
+    });
 }
 
 extern "C" HcclResult HcclAlltoAllV(const void* sendBuf, const void* sendCounts, const void* sdispls, HcclDataType sendType,
                                     const void* recvBuf, const void* recvCounts, const void* rdispls, HcclDataType recvType, HcclComm comm,
                                     aclrtStream stream) {
-    return hccl_traced(
-        __func__,
-        [&] {
-            const auto communicator = find_communicator(comm);
-            require_same_type(sendType, recvType);
-            const int size = communicator->size();
-            const Layout sent{copy_of("sendCounts", sendCounts, size), copy_of("sdispls", sdispls, size)};
-            const Layout received{copy_of("recvCounts", recvCounts, size), copy_of("rdispls", rdispls, size)};
-            const size_t element = bytes_of(sendType);
-            const std::vector<Buffer> buffers{{"sendBuf", sendBuf, sent.extent("sendCounts and sdispls", sendType), true},
-                                              {"recvBuf", recvBuf, received.extent("recvCounts and rdispls", recvType)}};
-            communicator->launch(operation_of(OperationKind::all_to_all_v, sendType, sent.counts, received.counts, buffers), stream,
-                                 [=](Group& group) { all_to_all(group, sendBuf, sent, recvBuf, received, element); });
-        },
-        [&] { return arguments_of("sendType", sendType, comm, stream); });
+    return traced_on(comm, stream, __func__, call_arguments("sendType", name_of(sendType)), [&](const auto& communicator) {
+        require_same_type(sendType, recvType);
+        const int size = communicator->size();
+        const Layout sent{copy_of("sendCounts", sendCounts, size), copy_of("sdispls", sdispls, size)};
+        const Layout received{copy_of("recvCounts", recvCounts, size), copy_of("rdispls", rdispls, size)};
+        const size_t element = bytes_of(sendType);
+        const std::vector<Buffer> buffers{{"sendBuf", sendBuf, sent.extent("sendCounts and sdispls", sendType), true},
+                                          {"recvBuf", recvBuf, received.extent("recvCounts and rdispls", recvType)}};
+        communicator->launch(operation_of(OperationKind::all_to_all_v, sendType, sent.counts, received.counts, buffers), stream,
+                             [=](Group& group) { all_to_all(group, sendBuf, sent, recvBuf, received, element); });
+    });
 }
 
 extern "C" HcclResult HcclAllGatherV(const void* sendBuf, uint64_t sendCount, const void* recvBuf, const void* recvCounts,
                                      const void* recvDispls, HcclDataType dataType, HcclComm comm, aclrtStream stream) {
-    return hccl_traced(
-        __func__,
-        [&] {
-            const auto communicator = find_communicator(comm);
-            const int size = communicator->size(), rank = communicator->rank();
-            const Layout received{copy_of("recvCounts", recvCounts, size), copy_of("recvDispls", recvDispls, size)};
-            require_own_count("sendCount", sendCount, "recvCounts", received, rank);
-            const size_t element = bytes_of(dataType);
-            const std::vector<Buffer> buffers{{"sendBuf", sendBuf, bytes_of_elements("sendCount", sendCount, dataType), true},
-                                              {"recvBuf", recvBuf, received.extent("recvCounts and recvDispls", dataType)}};
-            communicator->launch(
-                operation_of(OperationKind::all_gather_v, dataType, Counts(static_cast<size_t>(size), sendCount), received.counts, buffers),
-                stream, [=](Group& group) { all_gather(group, sendBuf, recvBuf, received, element); });
-        },
-        [&] { return arguments_of("dataType", dataType, comm, stream); });
+    return traced_on(comm, stream, __func__, call_arguments("dataType", name_of(dataType)), [&](const auto& communicator) {
+        const int size = communicator->size(), rank = communicator->rank();
+        const Layout received{copy_of("recvCounts", recvCounts, size), copy_of("recvDispls", recvDispls, size)};
+        require_own_count("sendCount", sendCount, "recvCounts", received, rank);
+        const size_t element = bytes_of(dataType);
+        const std::vector<Buffer> buffers{{"sendBuf", sendBuf, bytes_of_elements("sendCount", sendCount, dataType), true},
+                                          {"recvBuf", recvBuf, received.extent("recvCounts and recvDispls", dataType)}};
+        communicator->launch(
+            operation_of(OperationKind::all_gather_v, dataType, Counts(static_cast<size_t>(size), sendCount), received.counts, buffers),
+            stream, [=](Group& group) { all_gather(group, sendBuf, recvBuf, received, element); });
+    });
 }
 
 extern "C" HcclResult HcclReduceScatterV(const void* sendBuf, const void* sendCounts, const void* sendDispls, const void* recvBuf,
                                          uint64_t recvCount, HcclDataType dataType, HcclReduceOp op, HcclComm comm, aclrtStream stream) {
-    return hccl_traced(
-        __func__,
-        [&] {
-            const auto communicator = find_communicator(comm);
-            const int size = communicator->size(), rank = communicator->rank();
-            const Layout sent{copy_of("sendCounts", sendCounts, size), copy_of("sendDispls", sendDispls, size)};
-            require_own_count("recvCount", recvCount, "sendCounts", sent, rank);
-            require_reduction(dataType, op);
-            void* const out = const_cast<void*>(recvBuf);
-            const std::vector<Buffer> buffers{{"sendBuf", sendBuf, sent.extent("sendCounts and sendDispls", dataType), true},
-                                              {"recvBuf", recvBuf, bytes_of_elements("recvCount", recvCount, dataType)}};
-            communicator->launch(operation_of(OperationKind::reduce_scatter_v, dataType, sent.counts,
-                                              Counts(static_cast<size_t>(size), recvCount), buffers, op),
-                                 stream, [=](Group& group) { reduce_scatter(group, sendBuf, sent, out, dataType, op, rank); });
-        },
-        [&] { return arguments_of("dataType", dataType, comm, stream); });
+    return traced_on(comm, stream, __func__, call_arguments("dataType", name_of(dataType)), [&](const auto& communicator) {
+        const int size = communicator->size(), rank = communicator->rank();
+        const Layout sent{copy_of("sendCounts", sendCounts, size), copy_of("sendDispls", sendDispls, size)};
+        require_own_count("recvCount", recvCount, "sendCounts", sent, rank);
+        require_reduction(dataType, op);
+        void* const out = const_cast<void*>(recvBuf);
+        const std::vector<Buffer> buffers{{"sendBuf", sendBuf, sent.extent("sendCounts and sendDispls", dataType), true},
+                                          {"recvBuf", recvBuf, bytes_of_elements("recvCount", recvCount, dataType)}};
+        communicator->launch(
+            operation_of(OperationKind::reduce_scatter_v, dataType, sent.counts, Counts(static_cast<size_t>(size), recvCount), buffers, op),
+            stream, [=](Group& group) { reduce_scatter(group, sendBuf, sent, out, dataType, op, rank); });
+    });
 }

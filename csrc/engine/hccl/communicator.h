@@ -3,21 +3,12 @@
 
 #include <unistd.h>
 
-#include <condition_variable>
 #include <deque>
-#include <functional>
-#include <map>
-#include <memory>
-#include <mutex>
-#include <optional>
-#include <string>
 #include <thread>
-#include <vector>
 
 #include "engine/hccl/group.h"
 #include "engine/hccl/operation.h"
 #include "engine/runtime/diagnostics/trace.h"
-#include "engine/runtime/error/error.h"
 #include "engine/runtime/stream/deferred_task.h"
 
 namespace torch_aclnn::host {

@@ -5,18 +5,14 @@
 #include "engine/hccl/communicator.h"
 #include "engine/hccl/counts.h"
 #include "engine/runtime/diagnostics/leaks.h"
-#include "engine/runtime/error/error.h"
 #include "engine/runtime/handle_table.h"
+#include "engine/runtime/lasting.h"
 #include "engine/runtime/text.h"
 
 namespace torch_aclnn::host {
 namespace {
 
-// Never destroyed: calls still come while the process exits.
-HandleTable<Communicator>& communicators() {
-    static auto* const once = new HandleTable<Communicator>(HandleKind::communicator);
-    return *once;
-}
+constexpr auto& communicators = lasting<HandleTable<Communicator>, HandleKind::communicator>;
 
 void list_leaks(LeakList& list) {
     communicators().for_each([&](const void* handle, const Communicator& communicator) {

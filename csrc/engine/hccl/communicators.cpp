@@ -1,12 +1,13 @@
 // The life of communicators.
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 
 #include "engine/hccl/communicator.h"
 #include "engine/hccl/guarded_hccl.h"
-#include "engine/hccl/settings.h"
 #include "engine/runtime/device/device.h"
 #include "hccl/hccl.h"
 
@@ -32,6 +33,35 @@ void apply(const HcclCommConfig* config, Membership& membership) {
         membership.name.assign(config->hcclCommName, strnlen(config->hcclCommName, COMM_NAME_MAX_LENGTH - 1));
     if (size >= offsetof(HcclCommConfig, hcclExecTimeOut) + sizeof(int32_t) && config->hcclExecTimeOut > 0)
         membership.timeout = std::chrono::seconds(config->hcclExecTimeOut);
+}
+
+// What the environment says about collectives, read once.
+struct CollectiveSettings {
+    std::chrono::seconds connect_timeout;  // HCCL_CONNECT_TIMEOUT
+    std::chrono::seconds exec_timeout;     // HCCL_EXEC_TIMEOUT
+};
+
+constexpr long kMaxSeconds = 1000000;
+
+std::string variable(const char* name) {
+    const char* const value = std::getenv(name);
+    return value != nullptr ? value : "";
+}
+
+std::chrono::seconds read_seconds(const char* name, long otherwise) {
+    const std::string value = variable(name);
+    if (value.empty()) return std::chrono::seconds(otherwise);
+    char* end = nullptr;
+    errno = 0;
+    const long seconds = std::strtol(value.c_str(), &end, 10);
+    if (errno != 0 || *end != '\0' || seconds < 0 || seconds > kMaxSeconds) refuse(HCCL_E_PARA, name, "a number of seconds", value);
+    return std::chrono::seconds(seconds != 0 ? seconds : kMaxSeconds);  // documented: 0 is no limit
+}
+
+// HCCL_E_PARA for a variable that cannot be understood.
+const CollectiveSettings& collective_settings() {
+    static const CollectiveSettings settings{read_seconds("HCCL_CONNECT_TIMEOUT", 120), read_seconds("HCCL_EXEC_TIMEOUT", 1800)};
+    return settings;
 }
 
 void require_rank(const char* parameter, uint32_t rank, uint32_t ranks) {
@@ -101,74 +131,61 @@ HcclComm connected_by_table(const char* path, uint32_t rank, const HcclCommConfi
 using namespace torch_aclnn::host;
 
 extern "C" HcclResult HcclGetRootInfo(HcclRootInfo* rootInfo) {
-    return hccl_traced(
-        __func__,
-        [&] {
-            require_hccl_pointer("rootInfo", rootInfo);
-            const std::string address = transport().listen();
-            std::memset(rootInfo, 0, sizeof *rootInfo);
-            if (address.size() >= sizeof rootInfo->internal) throw Error(HCCL_E_INTERNAL, "an address too long: " + address);
-            std::memcpy(rootInfo->internal, address.data(), address.size());
-        },
-        [] { return call_arguments(); });
+    return hccl_traced(__func__, call_arguments(), [&] {
+        require_hccl_pointer("rootInfo", rootInfo);
+        const std::string address = transport().listen();
+        std::memset(rootInfo, 0, sizeof *rootInfo);
+        if (address.size() >= sizeof rootInfo->internal) throw Error(HCCL_E_INTERNAL, "an address too long: " + address);
+        std::memcpy(rootInfo->internal, address.data(), address.size());
+    });
 }
 
 extern "C" HcclResult HcclCommInitRootInfo(uint32_t nRanks, const HcclRootInfo* rootInfo, uint32_t rank, HcclComm* comm) {
-    return hccl_traced(
-        __func__, [&] { initialise(nRanks, rootInfo, rank, nullptr, comm); },
-        [&] { return call_arguments("nRanks", nRanks, "rank", rank, "comm", value_at(comm)); });
+    return hccl_traced(__func__, call_arguments("nRanks", nRanks, "rank", rank, "comm", value_at(comm)),
+                       [&] { initialise(nRanks, rootInfo, rank, nullptr, comm); });
 }
 
 extern "C" HcclResult HcclCommInitRootInfoConfig(uint32_t nRanks, const HcclRootInfo* rootInfo, uint32_t rank, const HcclCommConfig* config,
                                                  HcclComm* comm) {
-    return hccl_traced(
-        __func__,
-        [&] {
-            require_hccl_pointer("config", config);
-            initialise(nRanks, rootInfo, rank, config, comm);
-        },
-        [&] { return call_arguments("nRanks", nRanks, "rank", rank, "comm", value_at(comm)); });
+    return hccl_traced(__func__, call_arguments("nRanks", nRanks, "rank", rank, "comm", value_at(comm)), [&] {
+        require_hccl_pointer("config", config);
+        initialise(nRanks, rootInfo, rank, config, comm);
+    });
 }
 
 extern "C" HcclResult HcclCommInitClusterInfoConfig(const char* clusterInfo, uint32_t rank, HcclCommConfig* config, HcclComm* comm) {
-    return hccl_traced(
-        __func__,
-        [&] {
-            require_hccl_pointer("clusterInfo", clusterInfo);
-            require_hccl_pointer("config", config);
-            require_hccl_pointer("comm", comm);
-            try {
-                *comm = connected_by_table(clusterInfo, rank, config);
-            } catch (const Error& error) {
-                // torch_npu goes on without the table and does not say why.
-                std::fprintf(stderr, "torch_aclnn: HcclCommInitClusterInfoConfig: %s\n", error.what());
-                throw;
-            }
-        },
-        [&] { return call_arguments("clusterInfo", clusterInfo, "rank", rank, "comm", value_at(comm)); });
+    return hccl_traced(__func__, call_arguments("clusterInfo", clusterInfo, "rank", rank, "comm", value_at(comm)), [&] {
+        require_hccl_pointer("clusterInfo", clusterInfo);
+        require_hccl_pointer("config", config);
+        require_hccl_pointer("comm", comm);
+        try {
+            *comm = connected_by_table(clusterInfo, rank, config);
+        } catch (const Error& error) {
+            // torch_npu goes on without the table and does not say why.
+            std::fprintf(stderr, "torch_aclnn: HcclCommInitClusterInfoConfig: %s\n", error.what());
+            throw;
+        }
+    });
 }
 
 extern "C" HcclResult HcclCommInitAll(uint32_t ndev, int32_t* devices, HcclComm* comms) {
-    return hccl_traced(
-        __func__,
-        [&] {
-            require_hccl_pointer("devices", devices);
-            require_hccl_pointer("comms", comms);
-            require_devices(devices, ndev);
-            const std::string address = transport().listen();
-            std::vector<Membership> memberships;
-            for (uint32_t rank = 0; rank < ndev; ++rank) memberships.push_back(membership_of(address, rank, ndev, devices[rank], nullptr));
-            auto groups = transport().connect_all(memberships);
-            for (uint32_t rank = 0; rank < ndev; ++rank)
-                comms[rank] = add_communicator(std::make_shared<Communicator>(memberships[rank], std::move(groups[rank])));
-        },
-        [&] { return call_arguments("ndev", ndev); });
+    return hccl_traced(__func__, call_arguments("ndev", ndev), [&] {
+        require_hccl_pointer("devices", devices);
+        require_hccl_pointer("comms", comms);
+        require_devices(devices, ndev);
+        const std::string address = transport().listen();
+        std::vector<Membership> memberships;
+        for (uint32_t rank = 0; rank < ndev; ++rank) memberships.push_back(membership_of(address, rank, ndev, devices[rank], nullptr));
+        auto groups = transport().connect_all(memberships);
+        for (uint32_t rank = 0; rank < ndev; ++rank)
+            comms[rank] = add_communicator(std::make_shared<Communicator>(memberships[rank], std::move(groups[rank])));
+    });
 }
 
 extern "C" HcclResult HcclCreateSubCommConfig(HcclComm* comm, uint32_t rankNum, uint32_t* rankIds, uint64_t subCommId,
                                               uint32_t subCommRankId, HcclCommConfig* config, HcclComm* subComm) {
     return hccl_traced(
-        __func__,
+        __func__, call_arguments("rankNum", rankNum, "subCommId", subCommId, "subCommRankId", subCommRankId, "subComm", value_at(subComm)),
         [&] {
             require_hccl_pointer("comm", comm);
             require_hccl_pointer("subComm", subComm);
@@ -184,14 +201,11 @@ extern "C" HcclResult HcclCreateSubCommConfig(HcclComm* comm, uint32_t rankNum, 
                        std::to_string(rankIds[subCommRankId]));
             const std::string address = parent->membership().address + parent->next_suffix(subCommId);
             *subComm = connected(membership_of(address, subCommRankId, rankNum, device_of_the_thread(), config));
-        },
-        [&] {
-            return call_arguments("rankNum", rankNum, "subCommId", subCommId, "subCommRankId", subCommRankId, "subComm", value_at(subComm));
         });
 }
 
 extern "C" HcclResult HcclCommDestroy(HcclComm comm) {
-    return hccl_traced(__func__, [&] { (void)remove_communicator(comm); }, [&] { return call_arguments("comm", comm); });
+    return hccl_traced(__func__, call_arguments("comm", comm), [&] { (void)remove_communicator(comm); });
 }
 
 extern "C" HcclResult HcclGetRankSize(HcclComm comm, uint32_t* rankSize) {

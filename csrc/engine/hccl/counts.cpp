@@ -1,12 +1,10 @@
 #include "engine/hccl/counts.h"
 
-#include <algorithm>
-#include <map>
 #include <mutex>
-#include <vector>
 
 #include "engine/runtime/diagnostics/records.h"
 #include "engine/runtime/error/guarded.h"
+#include "engine/runtime/lasting.h"
 #include "torch_aclnn/collectives.h"
 
 namespace torch_aclnn::host {
@@ -26,11 +24,7 @@ struct Communication {
     std::map<std::string, Counted> communicators;
 };
 
-// Never destroyed: what was counted is asked for while the process exits, too.
-Communication& communication() {
-    static auto* const once = new Communication;
-    return *once;
-}
+constexpr auto& communication = lasting<Communication>;
 
 thread_local uint64_t last_bytes = 0;
 

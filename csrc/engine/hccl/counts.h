@@ -1,9 +1,6 @@
 // What has been launched on the communicators of the process.
 #pragma once
 
-#include <cstdint>
-#include <string>
-
 #include "engine/hccl/operation.h"
 
 namespace torch_aclnn::host {

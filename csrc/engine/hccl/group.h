@@ -3,15 +3,9 @@
 #pragma once
 
 #include <chrono>
-#include <functional>
-#include <map>
 #include <memory>
-#include <string>
-#include <vector>
 
 #include "engine/hccl/operation.h"
-#include "engine/runtime/visibility.h"
-#include "hccl/hccl_types.h"
 
 namespace torch_aclnn::host {
 
@@ -115,5 +109,9 @@ class Transport {
 TORCH_ACLNN_HOST_API void set_transport(Transport* transport) noexcept;
 // That of a rank alone, if the library has not been loaded or TORCH_ACLNN_HOST_RANK_ALONE asks for it.
 Transport& transport();
+
+// The transport of a rank without peers: with TORCH_ACLNN_HOST_RANK_ALONE of any rank, and otherwise of the only rank of a communicator in
+// a process that has no other transport.
+Transport& transport_alone();
 
 }  // namespace torch_aclnn::host

@@ -3,8 +3,8 @@
 
 #include <new>
 
+#include "engine/hccl/communicator.h"
 #include "engine/runtime/call/traced.h"
-#include "engine/runtime/error/guarded.h"
 #include "hccl/hccl_types.h"
 
 namespace torch_aclnn::host {
@@ -30,9 +30,16 @@ HcclResult hccl_guarded(const char* function, Body&& body) noexcept {
     return static_cast<HcclResult>(guarded(function, [&] { with_hccl_codes(body); }));
 }
 
-template <class Body, class Arguments>
-HcclResult hccl_traced(const char* function, Body&& body, Arguments&& arguments) noexcept {
-    return static_cast<HcclResult>(traced(function, [&] { with_hccl_codes(body); }, arguments));
+template <class Arguments, class Body>
+HcclResult hccl_traced(const char* function, Arguments&& arguments, Body&& body) noexcept {
+    return static_cast<HcclResult>(traced(function, arguments, [&] { with_hccl_codes(body); }));
+}
+
+// The same of an operation on a communicator, with which the body is called.
+template <class Arguments, class Body>
+HcclResult traced_on(HcclComm comm, aclrtStream stream, const char* function, Arguments&& arguments, Body&& body) noexcept {
+    const auto details = [&] { return on_communicator(arguments(), comm, stream); };
+    return hccl_traced(function, details, [&] { body(find_communicator(comm)); });
 }
 
 // HCCL_E_PTR unless the pointer is given.

@@ -1,44 +1,18 @@
 #include "engine/hccl/operation.h"
 
 #include "engine/hccl/data_types.h"
+#include "engine/runtime/error/error.h"
+#include "engine/runtime/memory/device_memory.h"
 #include "engine/runtime/text.h"
 
 namespace torch_aclnn::host {
 
 const char* name_of(OperationKind kind) noexcept {
-    switch (kind) {
-        case OperationKind::all_reduce: return "HcclAllReduce";
-        case OperationKind::reduce: return "HcclReduce";
-        case OperationKind::broadcast: return "HcclBroadcast";
-        case OperationKind::all_gather: return "HcclAllGather";
-        case OperationKind::all_gather_v: return "HcclAllGatherV";
-        case OperationKind::reduce_scatter: return "HcclReduceScatter";
-        case OperationKind::reduce_scatter_v: return "HcclReduceScatterV";
-        case OperationKind::scatter: return "HcclScatter";
-        case OperationKind::all_to_all: return "HcclAlltoAll";
-        case OperationKind::all_to_all_v: return "HcclAlltoAllV";
-        case OperationKind::barrier: return "HcclBarrier";
-        case OperationKind::matmul_all_reduce: return "aclnnMatmulAllReduce";
-        case OperationKind::matmul_reduce_scatter: return "aclnnMatmulReduceScatter";
-        case OperationKind::all_gather_matmul: return "aclnnAllGatherMatmul";
-        case OperationKind::all_to_all_matmul: return "aclnnAlltoAllMatmul";
-        case OperationKind::matmul_all_to_all: return "aclnnMatmulAlltoAll";
-        case OperationKind::all_to_all_v_grouped_matmul: return "aclnnAlltoAllvGroupedMatMul";
-        case OperationKind::grouped_matmul_all_to_all_v: return "aclnnGroupedMatMulAlltoAllv";
-        case OperationKind::moe_distribute_dispatch: return "aclnnMoeDistributeDispatch";
-        case OperationKind::moe_distribute_combine: return "aclnnMoeDistributeCombine";
-        case OperationKind::moe_distribute_dispatch_setup: return "aclnnMoeDistributeDispatchSetup";
-        case OperationKind::moe_distribute_dispatch_teardown: return "aclnnMoeDistributeDispatchTeardown";
-        case OperationKind::moe_distribute_combine_setup: return "aclnnMoeDistributeCombineSetup";
-        case OperationKind::moe_distribute_combine_teardown: return "aclnnMoeDistributeCombineTeardown";
-        case OperationKind::distribute_barrier: return "aclnnDistributeBarrier";
-        case OperationKind::send: return "HcclSend";
-        case OperationKind::receive: return "HcclRecv";
-        case OperationKind::batch_send_receive: return "HcclBatchSendRecv";
-        case OperationKind::attention_to_ffn: return "aclnnAttentionToFFN";
-        case OperationKind::ffn_to_attention: return "aclnnFFNToAttention";
-    }
-    return "unknown";
+#define TORCH_ACLNN_NAME(kind, name) name,
+    static constexpr const char* kNames[] = {TORCH_ACLNN_OPERATION_KINDS(TORCH_ACLNN_NAME)};
+#undef TORCH_ACLNN_NAME
+    const auto number = static_cast<size_t>(kind);
+    return number < std::size(kNames) ? kNames[number] : "unknown";
 }
 
 std::string description(const OperationRecord& record) {
@@ -68,6 +42,33 @@ std::string description(const std::map<int, OperationRecord>& by_rank) {
         all += ": " + described;
     }
     return all;
+}
+
+size_t bytes_of_elements(const char* parameter, uint64_t count, HcclDataType type, int ranks) {
+    int64_t bytes = 0;
+    if (__builtin_mul_overflow(count, bytes_of(type), &bytes) || __builtin_mul_overflow(bytes, ranks, &bytes))
+        refuse(HCCL_E_PARA, parameter, "a number of elements that memory can hold", std::to_string(count));
+    return static_cast<size_t>(bytes);
+}
+
+void require_device_memory(const std::vector<Buffer>& buffers) {
+    const Buffer* first = nullptr;
+    int device = -1;
+    for (const auto& buffer : buffers) {
+        if (buffer.bytes == 0) continue;
+        if (buffer.address == nullptr) refuse(HCCL_E_PTR, buffer.parameter, "a value", "null");
+        const auto memory = device_memory_at(buffer.address, buffer.bytes);
+        if (!memory) refuse(HCCL_E_PARA, buffer.parameter, "device memory", describe_missing_memory(buffer.address));
+        if (memory->reach < buffer.bytes)
+            refuse(HCCL_E_PARA, buffer.parameter, text(buffer.bytes, " bytes of device memory"),
+                   text("an address whose allocation goes on for ", memory->reach));
+        if (memory->device < 0) continue;
+        if (first != nullptr && memory->device != device)
+            refuse(HCCL_E_PARA, buffer.parameter, text("memory of device ", device, " like ", first->parameter),
+                   text("memory of device ", memory->device));
+        first = &buffer;
+        device = memory->device;
+    }
 }
 
 }  // namespace torch_aclnn::host

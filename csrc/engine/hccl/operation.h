@@ -1,13 +1,11 @@
 // What one rank is about to do, as the ranks compare it and as messages name it.
 #pragma once
 
-#include <cstdint>
 #include <functional>
 #include <map>
 #include <string>
 #include <vector>
 
-#include "engine/hccl/buffers.h"
 #include "engine/runtime/visibility.h"
 #include "hccl/hccl_types.h"
 
@@ -15,41 +13,43 @@ namespace torch_aclnn::host {
 
 class Group;
 
-// The numbers travel between ranks.
-enum class OperationKind : uint32_t {
-    all_reduce,
-    reduce,
-    broadcast,
-    all_gather,
-    all_gather_v,
-    reduce_scatter,
-    reduce_scatter_v,
-    scatter,
-    all_to_all,
-    all_to_all_v,
-    barrier,
-    matmul_all_reduce,
-    matmul_reduce_scatter,
-    all_gather_matmul,
-    all_to_all_matmul,
-    matmul_all_to_all,
-    all_to_all_v_grouped_matmul,
-    grouped_matmul_all_to_all_v,
-    moe_distribute_dispatch,
-    moe_distribute_combine,
-    moe_distribute_dispatch_setup,
-    moe_distribute_dispatch_teardown,
-    moe_distribute_combine_setup,
-    moe_distribute_combine_teardown,
-    distribute_barrier,
-    send,
-    receive,
-    batch_send_receive,
-    attention_to_ffn,
-    ffn_to_attention,
-};
+// The kinds, whose numbers travel between ranks, and the names of their C functions.
+#define TORCH_ACLNN_OPERATION_KINDS(KIND)                                        \
+    KIND(all_reduce, "HcclAllReduce")                                            \
+    KIND(reduce, "HcclReduce")                                                   \
+    KIND(broadcast, "HcclBroadcast")                                             \
+    KIND(all_gather, "HcclAllGather")                                            \
+    KIND(all_gather_v, "HcclAllGatherV")                                         \
+    KIND(reduce_scatter, "HcclReduceScatter")                                    \
+    KIND(reduce_scatter_v, "HcclReduceScatterV")                                 \
+    KIND(scatter, "HcclScatter")                                                 \
+    KIND(all_to_all, "HcclAlltoAll")                                             \
+    KIND(all_to_all_v, "HcclAlltoAllV")                                          \
+    KIND(barrier, "HcclBarrier")                                                 \
+    KIND(matmul_all_reduce, "aclnnMatmulAllReduce")                              \
+    KIND(matmul_reduce_scatter, "aclnnMatmulReduceScatter")                      \
+    KIND(all_gather_matmul, "aclnnAllGatherMatmul")                              \
+    KIND(all_to_all_matmul, "aclnnAlltoAllMatmul")                               \
+    KIND(matmul_all_to_all, "aclnnMatmulAlltoAll")                               \
+    KIND(all_to_all_v_grouped_matmul, "aclnnAlltoAllvGroupedMatMul")             \
+    KIND(grouped_matmul_all_to_all_v, "aclnnGroupedMatMulAlltoAllv")             \
+    KIND(moe_distribute_dispatch, "aclnnMoeDistributeDispatch")                  \
+    KIND(moe_distribute_combine, "aclnnMoeDistributeCombine")                    \
+    KIND(moe_distribute_dispatch_setup, "aclnnMoeDistributeDispatchSetup")       \
+    KIND(moe_distribute_dispatch_teardown, "aclnnMoeDistributeDispatchTeardown") \
+    KIND(moe_distribute_combine_setup, "aclnnMoeDistributeCombineSetup")         \
+    KIND(moe_distribute_combine_teardown, "aclnnMoeDistributeCombineTeardown")   \
+    KIND(distribute_barrier, "aclnnDistributeBarrier")                           \
+    KIND(send, "HcclSend")                                                       \
+    KIND(receive, "HcclRecv")                                                    \
+    KIND(batch_send_receive, "HcclBatchSendRecv")                                \
+    KIND(attention_to_ffn, "aclnnAttentionToFFN")                                \
+    KIND(ffn_to_attention, "aclnnFFNToAttention")
 
-// The C function's.
+#define TORCH_ACLNN_ENUMERATOR(kind, name) kind,
+enum class OperationKind : uint32_t { TORCH_ACLNN_OPERATION_KINDS(TORCH_ACLNN_ENUMERATOR) };
+#undef TORCH_ACLNN_ENUMERATOR
+
 TORCH_ACLNN_HOST_API const char* name_of(OperationKind kind) noexcept;
 
 // What ranks exchange of an operation.
@@ -68,6 +68,20 @@ inline bool is_collective(OperationKind kind) {
 TORCH_ACLNN_HOST_API std::string description(const OperationRecord& record);
 // "rank 0: HcclAllReduce of 4 float32, sum; ranks 1, 2: HcclBroadcast of 4 float32, root 0"
 TORCH_ACLNN_HOST_API std::string description(const std::map<int, OperationRecord>& by_rank);
+
+// Memory that an operation reads or writes.
+struct Buffer {
+    const char* parameter;
+    const void* address;
+    size_t bytes;
+    bool only_read = false;
+};
+
+// The bytes of so many elements for each of so many ranks; HCCL_E_PARA, naming the parameter, if they are no size of memory.
+size_t bytes_of_elements(const char* parameter, uint64_t count, HcclDataType type, int ranks = 1);
+
+// HCCL_E_PTR for a null, HCCL_E_PARA for what is not memory of a device from one end to the other, or of several devices.
+void require_device_memory(const std::vector<Buffer>& buffers);
 
 struct Operation {
     OperationRecord record;

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <deque>
-#include <vector>
 
 #include "engine/hccl/group.h"
 

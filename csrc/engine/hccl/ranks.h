@@ -1,18 +1,23 @@
 // The ranks of a communicator, for operators of other libraries that compute and communicate in one.
 #pragma once
 
-#include <functional>
-#include <memory>
-#include <string>
-
 #include "acl/acl_rt.h"
 #include "engine/hccl/group.h"
 #include "engine/hccl/operation.h"
-#include "engine/hccl/windows.h"
 
 namespace torch_aclnn::host {
 
 class Communicator;
+
+// Device memory of a rank that others write into without a call of that rank.
+struct Window {
+    char* data;  // as a device sees it
+    uint64_t bytes;
+};
+struct Windows {
+    Window own;
+    std::map<int, Window> others;  // by rank
+};
 
 class TORCH_ACLNN_HOST_API Ranks {
    public:

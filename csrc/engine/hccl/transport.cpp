@@ -2,7 +2,7 @@
 
 #include <atomic>
 
-#include "engine/hccl/alone.h"
+#include "engine/hccl/group.h"
 #include "engine/runtime/config/config.h"
 
 namespace torch_aclnn::host {

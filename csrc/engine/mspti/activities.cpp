@@ -1,7 +1,6 @@
 // The records of kernels for a profiler: each task of a stream is one. There are none of other kinds, and no callbacks at calls.
 
 #include <algorithm>
-#include <atomic>
 #include <cstring>
 #include <mutex>
 #include <utility>
@@ -9,6 +8,7 @@
 
 #include "engine/mspti/mspti.h"
 #include "engine/runtime/diagnostics/task_watch.h"
+#include "engine/runtime/lasting.h"
 
 namespace torch_aclnn::host {
 namespace {
@@ -22,11 +22,7 @@ struct Activities {
     std::atomic<bool> kernels{false};
 };
 
-// Never destroyed: tasks still end while the process exits.
-Activities& activities() {
-    static auto* const once = new Activities;
-    return *once;
-}
+constexpr auto& activities = lasting<Activities>;
 
 void record(const EndedTask& task) {
     Activities& all = activities();

@@ -1,7 +1,5 @@
 #include "engine/opapi/checks.h"
 
-#include <algorithm>
-
 #include "engine/runtime/config/soc.h"
 #include "engine/runtime/memory/host_view.h"
 

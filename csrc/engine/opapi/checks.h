@@ -2,8 +2,6 @@
 #pragma once
 
 #include <initializer_list>
-#include <string>
-#include <vector>
 
 #include "engine/opapi/dtypes.h"
 #include "engine/opapi/executor.h"

@@ -1,9 +1,7 @@
 // The phases of entry points in libraries of programs.
 #include "torch_aclnn/custom_operator.h"
 
-#include <array>
 #include <mutex>
-#include <string>
 
 #include "engine/opapi/checks.h"
 #include "engine/runtime/memory/host_view.h"
@@ -93,7 +91,7 @@ aclnnStatus torchAclnnHostFirstPhase(const char* name, const torchAclnnArgument*
                      if (destroy != nullptr && one != nullptr) destroy(one);
                  }};
     };
-    if (const int refused = guarded(__func__, own, kAclnnCodes)) return refused;
+    if (const int refused = aclnn_guarded(__func__, own)) return refused;
     const auto make = [&] {
         require_not_null("name", name);
         require_not_null("compute", reinterpret_cast<const void*>(compute));
@@ -117,6 +115,6 @@ aclnnStatus torchAclnnHostSecondPhase(const char* name, void* workspace, uint64_
         require_not_null("name", name);
         record = &record_of(name);
     };
-    if (const int refused = guarded(__func__, find, kAclnnCodes)) return refused;
+    if (const int refused = aclnn_guarded(__func__, find)) return refused;
     return run_phase2(*record, workspace, workspaceSize, executor, stream);
 }

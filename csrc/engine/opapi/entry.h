@@ -11,11 +11,8 @@
 // executor's inputs and outputs: those are the tensors, numbered in the order of the row.
 #pragma once
 
-#include <memory>
-
 #include "engine/opapi/checks.h"
 #include "engine/opapi/executor_cache.h"
-#include "engine/opapi/for_each.h"
 #include "engine/opapi/products.h"
 #include "vocabulary/parameters.h"
 
@@ -124,6 +121,21 @@ aclnnStatus run_phase1(const Call& call, uint64_t* workspace_size, aclOpExecutor
 }
 
 }  // namespace torch_aclnn::host
+
+// TORCH_ACLNN_FOR_EACH(macro, a, b, c) expands to: macro a, macro b, macro c. The arguments are parenthesised lists.
+#define TORCH_ACLNN_PARENS ()
+#define TORCH_ACLNN_EXPAND(...) TORCH_ACLNN_EXPAND4(TORCH_ACLNN_EXPAND4(__VA_ARGS__))  // enough for 80 arguments
+#define TORCH_ACLNN_EXPAND4(...) TORCH_ACLNN_EXPAND3(TORCH_ACLNN_EXPAND3(TORCH_ACLNN_EXPAND3(__VA_ARGS__)))
+#define TORCH_ACLNN_EXPAND3(...) TORCH_ACLNN_EXPAND2(TORCH_ACLNN_EXPAND2(TORCH_ACLNN_EXPAND2(__VA_ARGS__)))
+#define TORCH_ACLNN_EXPAND2(...) TORCH_ACLNN_EXPAND1(TORCH_ACLNN_EXPAND1(TORCH_ACLNN_EXPAND1(__VA_ARGS__)))
+#define TORCH_ACLNN_EXPAND1(...) __VA_ARGS__
+
+// A macro cannot call itself. Each step therefore names the next one without calling it, and each of the expansions above resolves one step
+// more.
+#define TORCH_ACLNN_FOR_EACH(macro, ...) __VA_OPT__(TORCH_ACLNN_EXPAND(TORCH_ACLNN_FOR_EACH_STEP(macro, __VA_ARGS__)))
+#define TORCH_ACLNN_FOR_EACH_STEP(macro, first, ...) \
+    macro first __VA_OPT__(, TORCH_ACLNN_FOR_EACH_AGAIN TORCH_ACLNN_PARENS(macro, __VA_ARGS__))
+#define TORCH_ACLNN_FOR_EACH_AGAIN() TORCH_ACLNN_FOR_EACH_STEP
 
 #define TORCH_ACLNN_ROW_HANDLE(type, name) ::torch_aclnn::host::kind::type::Handle name
 #define TORCH_ACLNN_ROW_DESCRIPTION(type, name) {#type, #name, ::torch_aclnn::host::kind::type::nullable, 0}

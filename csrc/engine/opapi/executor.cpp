@@ -4,14 +4,11 @@
 #include <cstring>
 #include <list>
 #include <mutex>
-#include <optional>
-#include <string_view>
 
 #include "aclnn/aclnn_base.h"
 #include "engine/opapi/checks.h"
 #include "engine/opapi/facts.h"
-#include "engine/opapi/format.h"
-#include "engine/opapi/parameter_use.h"
+#include "engine/opapi/handles.h"
 #include "engine/runtime/config/config.h"
 #include "engine/runtime/fault/injection.h"
 #include "engine/runtime/memory/host_view.h"
@@ -82,7 +79,7 @@ aclnnStatus set_address(const char* function, aclOpExecutor* executor, Arguments
         require_address(*executor, tensor, addr);
         tensor->data = addr;
     };
-    return guarded(function, body, kAclnnCodes);
+    return aclnn_guarded(function, body);
 }
 
 // Keeps a thread from destroying a repeatable executor while another one begins to hold it.
@@ -351,7 +348,7 @@ aclnnStatus aclSetAclOpExecutorRepeatable(aclOpExecutor* executor) {
         if (executor->launch) refuse("executor", "one of an operator without other ranks", executor->entry_point);
         executor->repeatable = true;
     };
-    return guarded(__func__, body, kAclnnCodes);
+    return aclnn_guarded(__func__, body);
 }
 
 aclnnStatus aclDestroyAclOpExecutor(aclOpExecutor* executor) {
@@ -365,7 +362,7 @@ aclnnStatus aclDestroyAclOpExecutor(aclOpExecutor* executor) {
         }
         drop(executor);
     };
-    return guarded(__func__, body, kAclnnCodes);
+    return aclnn_guarded(__func__, body);
 }
 
 aclnnStatus aclSetInputTensorAddr(aclOpExecutor* executor, const size_t index, aclTensor* tensor, void* addr) {

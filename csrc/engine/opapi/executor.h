@@ -1,12 +1,6 @@
 // Executors and the two phases of an entry point.
 #pragma once
 
-#include <array>
-#include <functional>
-#include <memory>
-#include <vector>
-
-#include "engine/opapi/fallback_codes.h"
 #include "engine/opapi/handles.h"
 #include "engine/opapi/kept_arguments.h"
 #include "engine/opapi/traced_arguments.h"
@@ -171,7 +165,7 @@ aclnnStatus run_phase1(const char* entry_point, uint64_t* workspace_size, aclOpE
         describe(line.arguments);
         return line;
     };
-    return traced(entry_point, body, details, kPhase1Codes);
+    return traced(entry_point, details, body, kPhase1Codes);
 }
 
 // Checks that the executor is the entry point's own and that all that phase 1 was given is still there, and enqueues it.

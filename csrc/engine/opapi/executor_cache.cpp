@@ -1,19 +1,14 @@
 #include "engine/opapi/executor_cache.h"
 
-#include <algorithm>
-#include <array>
-#include <atomic>
 #include <cstdlib>
-#include <functional>
 #include <list>
 #include <mutex>
-#include <numeric>
-#include <string>
 #include <unordered_map>
 #include <utility>
 
 #include "engine/runtime/diagnostics/trace.h"
 #include "engine/runtime/fault/injection.h"
+#include "engine/runtime/lasting.h"
 #include "torch_aclnn/executor_cache.h"
 
 namespace torch_aclnn::host {
@@ -158,13 +153,8 @@ size_t limit() {
     return once;
 }
 
-// Streams may still run what is in it as the process ends.
 class Cache {
    public:
-    static Cache& of_process() {
-        static auto* const once = new Cache;
-        return *once;
-    }
     std::shared_ptr<CachedCall> find(const std::string& key) {
         const std::lock_guard lock(mutex_);
         const auto found = calls_.find(key);
@@ -208,15 +198,16 @@ class Cache {
     std::list<std::string> once_, repeated_;
     std::atomic<uint64_t> hits_{0};
 };
+constexpr auto& cache = lasting<Cache>;
 
 aclOpExecutor* find_executor(const void* contents, size_t size, uint64_t* workspace_size) noexcept {
     try {
         if (contents == nullptr || size == 0 || workspace_size == nullptr) return nullptr;
-        const auto call = Cache::of_process().find(full_key(contents, size));
+        const auto call = cache().find(full_key(contents, size));
         if (call == nullptr || is_phase1_to_fail(call->entry_point())) return nullptr;
         auto executor = call->executor(thread_key.data);
         if (executor == nullptr) return nullptr;
-        Cache::of_process().count_hit();
+        cache().count_hit();
         executor->workspace_size = *workspace_size = workspace_size_of_phase1(executor->entry_point);
         return executor.release();
     } catch (const std::exception&) {
@@ -234,11 +225,11 @@ void cache_executor(aclOpExecutor& made) {
     if (made.recipe == nullptr || made.launch) return;
     made.is_in_cache = true;
     const std::string& contents = thread_key.contents;
-    Cache::of_process().keep(full_key(contents.data(), contents.size()), std::make_shared<CachedCall>(made, thread_key.data));
+    cache().keep(full_key(contents.data(), contents.size()), std::make_shared<CachedCall>(made, thread_key.data));
 }
 
 void forget_cached_executors() {
-    Cache::of_process().clear();
+    cache().clear();
 }
 
 }  // namespace torch_aclnn::host
@@ -281,5 +272,5 @@ aclOpExecutor* PTAFindExecCache(const uint8_t* key, size_t size, uint64_t* works
 }
 
 uint64_t torchAclnnHostExecutorCacheHits() {
-    return Cache::of_process().hits();
+    return cache().hits();
 }

@@ -3,9 +3,6 @@
 
 #include <atomic>
 
-#include "aclnn/acl_meta.h"
-#include "engine/runtime/visibility.h"
-
 namespace torch_aclnn::host {
 
 // The function of that name in libaclnn_math; null, with a message of the calling thread, where it does not load.

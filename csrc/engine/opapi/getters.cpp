@@ -1,57 +1,44 @@
 // Read access to the handles. Arrays are new copies that the caller frees with delete[].
-#include <algorithm>
+
+#include <functional>
 
 #include "engine/opapi/checks.h"
-#include "engine/opapi/fallback_codes.h"
+#include "engine/opapi/handles.h"
 
 namespace torch_aclnn::host {
 namespace {
 
-// A handle or the place for a result, under its documented name.
-template <class T>
-struct Parameter {
-    const char* name;
-    T* pointer;
-};
-
-aclnnStatus get_dims(const char* function, const aclTensor* tensor, Dims aclTensor::* dims, const Parameter<int64_t*>& values,
-                     const Parameter<uint64_t>& count) noexcept {
-    return guarded(
-        function,
-        [&] {
-            require_handle("tensor", tensor);
-            require_not_null(values.name, values.pointer);
-            require_not_null(count.name, count.pointer);
-            const Dims& source = tensor->*dims;
-            *values.pointer = new int64_t[source.size()];
-            std::copy(source.begin(), source.end(), *values.pointer);
-            *count.pointer = source.size();
-        },
-        kAclnnCodes);
+aclnnStatus get_dims(const char* function, const aclTensor* tensor, Dims aclTensor::* dims, const char* values_name, int64_t** values,
+                     const char* count_name, uint64_t* count) noexcept {
+    return aclnn_guarded(function, [&] {
+        require_handle("tensor", tensor);
+        require_not_null(values_name, values);
+        require_not_null(count_name, count);
+        const Dims& source = tensor->*dims;
+        *values = new int64_t[source.size()];
+        std::copy(source.begin(), source.end(), *values);
+        *count = source.size();
+    });
 }
 
 template <class Handle, class Result, class Read>
-aclnnStatus get_value(const char* function, const Parameter<const Handle>& handle, const Parameter<Result>& result, Read&& read) noexcept {
-    return guarded(
-        function,
-        [&] {
-            require_handle(handle.name, handle.pointer);
-            require_not_null(result.name, result.pointer);
-            *result.pointer = read(*handle.pointer);
-        },
-        kAclnnCodes);
+aclnnStatus get_value(const char* function, const char* name, const Handle* handle, const char* result_name, Result* result,
+                      Read read) noexcept {
+    return aclnn_guarded(function, [&] {
+        require_handle(name, handle);
+        require_not_null(result_name, result);
+        *result = std::invoke(read, *handle);
+    });
 }
 
 template <class Handle>
 aclnnStatus get_array_size(const char* function, const Handle* array, uint64_t* size) noexcept {
-    return get_value(function, Parameter<const Handle>{"array", array}, Parameter<uint64_t>{"size", size},
-                     [](const Handle& a) { return a.values.size(); });
+    return get_value(function, "array", array, "size", size, [](const Handle& a) { return a.values.size(); });
 }
 
 template <class Handle>
 aclnnStatus get_list_size(const char* function, const char* name, const Handle* list, uint64_t* size) noexcept {
-    return get_value(function, Parameter<const Handle>{name, list}, Parameter<uint64_t>{"size", size},
-                     [](const Handle& l) { return l.members.size(); });
+    return get_value(function, name, list, "size", size, [](const Handle& l) { return l.members.size(); });
 }
 
 }  // namespace
@@ -60,30 +47,27 @@ aclnnStatus get_list_size(const char* function, const char* name, const Handle* 
 using namespace torch_aclnn::host;
 
 aclnnStatus aclGetViewShape(const aclTensor* tensor, int64_t** viewDims, uint64_t* viewDimsNum) {
-    return get_dims(__func__, tensor, &aclTensor::sizes, {"viewDims", viewDims}, {"viewDimsNum", viewDimsNum});
+    return get_dims(__func__, tensor, &aclTensor::sizes, "viewDims", viewDims, "viewDimsNum", viewDimsNum);
 }
 
 aclnnStatus aclGetStorageShape(const aclTensor* tensor, int64_t** storageDims, uint64_t* storageDimsNum) {
-    return get_dims(__func__, tensor, &aclTensor::storage_sizes, {"storageDims", storageDims}, {"storageDimsNum", storageDimsNum});
+    return get_dims(__func__, tensor, &aclTensor::storage_sizes, "storageDims", storageDims, "storageDimsNum", storageDimsNum);
 }
 
 aclnnStatus aclGetViewStrides(const aclTensor* tensor, int64_t** stridesValue, uint64_t* stridesNum) {
-    return get_dims(__func__, tensor, &aclTensor::strides, {"stridesValue", stridesValue}, {"stridesNum", stridesNum});
+    return get_dims(__func__, tensor, &aclTensor::strides, "stridesValue", stridesValue, "stridesNum", stridesNum);
 }
 
 aclnnStatus aclGetViewOffset(const aclTensor* tensor, int64_t* offset) {
-    return get_value(__func__, Parameter<const aclTensor>{"tensor", tensor}, Parameter<int64_t>{"offset", offset},
-                     [](const aclTensor& t) { return t.offset; });
+    return get_value(__func__, "tensor", tensor, "offset", offset, &aclTensor::offset);
 }
 
 aclnnStatus aclGetFormat(const aclTensor* tensor, aclFormat* format) {
-    return get_value(__func__, Parameter<const aclTensor>{"tensor", tensor}, Parameter<aclFormat>{"format", format},
-                     [](const aclTensor& t) { return t.format; });
+    return get_value(__func__, "tensor", tensor, "format", format, &aclTensor::format);
 }
 
 aclnnStatus aclGetDataType(const aclTensor* tensor, aclDataType* dataType) {
-    return get_value(__func__, Parameter<const aclTensor>{"tensor", tensor}, Parameter<aclDataType>{"dataType", dataType},
-                     [](const aclTensor& t) { return t.dtype; });
+    return get_value(__func__, "tensor", tensor, "dataType", dataType, &aclTensor::dtype);
 }
 
 aclnnStatus aclGetIntArraySize(const aclIntArray* array, uint64_t* size) {
@@ -107,17 +91,13 @@ aclnnStatus aclGetScalarListSize(const aclScalarList* scalarList, uint64_t* size
 }
 
 aclnnStatus aclGetRawTensorAddr(const aclTensor* tensor, void** addr) {
-    return get_value(__func__, Parameter<const aclTensor>{"tensor", tensor}, Parameter<void*>{"addr", addr},
-                     [](const aclTensor& handle) { return handle.data; });
+    return get_value(__func__, "tensor", tensor, "addr", addr, &aclTensor::data);
 }
 
 aclnnStatus aclSetRawTensorAddr(aclTensor* tensor, void* addr) {
-    return guarded(
-        __func__,
-        [&] {
-            require_handle("tensor", tensor);
-            require_not_null("addr", addr);
-            tensor->data = addr;
-        },
-        kAclnnCodes);
+    return aclnn_guarded(__func__, [&] {
+        require_handle("tensor", tensor);
+        require_not_null("addr", addr);
+        tensor->data = addr;
+    });
 }

@@ -1,11 +1,6 @@
 #include "engine/opapi/handles.h"
 
-#include <algorithm>
 #include <cstdio>
-#include <cstring>
-
-#include "engine/opapi/fallback_codes.h"
-#include "engine/opapi/format.h"
 
 namespace torch_aclnn::host {
 
@@ -19,6 +14,31 @@ bool is_public(aclFormat format) {
         case ACL_FORMAT_NCDHW:
         case ACL_FORMAT_NCL: return true;
         default: return false;
+    }
+}
+
+std::string to_string(const Dims& dims) {
+    std::string text = "{";
+    for (int64_t d : dims) text += (text.size() > 1 ? ", " : "") + std::to_string(d);
+    return text + "}";
+}
+
+std::string to_string(aclFormat format) {
+    switch (static_cast<int>(format)) {
+        case ACL_FORMAT_UNDEFINED: return "UNDEFINED";
+        case ACL_FORMAT_NCHW: return "NCHW";
+        case ACL_FORMAT_NHWC: return "NHWC";
+        case ACL_FORMAT_ND: return "ND";
+        case ACL_FORMAT_NC1HWC0: return "NC1HWC0";
+        case ACL_FORMAT_NDHWC: return "NDHWC";
+        case ACL_FORMAT_FRACTAL_NZ: return "FRACTAL_NZ";
+        case ACL_FORMAT_NCDHW: return "NCDHW";
+        case ACL_FORMAT_NDC1HWC0: return "NDC1HWC0";
+        case ACL_FORMAT_NCL: return "NCL";
+        case 4: return "FRACTAL_Z";
+        case 33: return "FRACTAL_Z_3D";
+        case 51: return "FRACTAL_NZ_C0_32";
+        default: return "aclFormat(" + std::to_string(static_cast<int>(format)) + ")";
     }
 }
 
@@ -122,17 +142,13 @@ bool owns_its_members(const aclScalarList& list) {
 
 template <class Handle>
 aclnnStatus destroy(const char* function, const char* name, const Handle* handle) noexcept {
-    return guarded(
-        function,
-        [&] {
-            if (handle == nullptr) return;
-            if (!slots_of<Handle>().retire(handle))
-                refuse(name, "null or a live " + std::string(handle_name<Handle>), describe_dead(handle));
-            const bool complete = owns_its_members(*handle);
-            drop(handle);
-            if (!complete) refuse(name, "a list that owns its members", "one of which a member has been destroyed before");
-        },
-        kAclnnCodes);
+    return aclnn_guarded(function, [&] {
+        if (handle == nullptr) return;
+        if (!slots_of<Handle>().retire(handle)) refuse(name, "null or a live " + std::string(handle_name<Handle>), describe_dead(handle));
+        const bool complete = owns_its_members(*handle);
+        drop(handle);
+        if (!complete) refuse(name, "a list that owns its members", "one of which a member has been destroyed before");
+    });
 }
 
 }  // namespace

@@ -3,22 +3,27 @@
 
 #include <algorithm>
 #include <array>
-#include <complex>
-#include <cstdint>
 #include <cstring>
-#include <functional>
 #include <memory>
 #include <numeric>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "aclnn/acl_meta.h"
 #include "engine/opapi/slot_pool.h"
 #include "engine/runtime/data_type.h"
-#include "engine/runtime/visibility.h"
+#include "engine/runtime/error/guarded.h"
 
 namespace torch_aclnn::host {
+
+// The codes of aclnn for exceptions that carry none.
+inline constexpr FallbackCodes kAclnnCodes{ACLNN_ERR_INNER, ACLNN_ERR_INNER};
+inline constexpr FallbackCodes kPhase1Codes{ACLNN_ERR_INNER_CREATE_EXECUTOR, ACLNN_ERR_INNER_CREATE_EXECUTOR};
+
+template <class Body>
+aclnnStatus aclnn_guarded(const char* function, Body&& body) {
+    return guarded(function, body, kAclnnCodes);
+}
 
 constexpr uint64_t kMaxRank = 16;
 
@@ -74,6 +79,8 @@ class ArrayValues {
     std::array<Value, 96 / sizeof(Value)> few_;  // a slot of 128 bytes has room for them
 };
 TORCH_ACLNN_HOST_API std::string to_string(aclFormat format);
+// True where strides describe the memory; the chips' private layouts (NC1HWC0, FRACTAL_NZ and so on) are not public.
+TORCH_ACLNN_HOST_API bool is_public(aclFormat format);
 
 // The product of the dimensions; nothing if one is negative or the product is beyond int64_t.
 TORCH_ACLNN_HOST_API std::optional<int64_t> checked_element_count(const Dims& dims);

@@ -1,13 +1,6 @@
 // Arguments of phase 1 that outlive the call: copies of what is behind the handles, in which tensors can have other addresses.
 #pragma once
 
-#include <array>
-#include <cstring>
-#include <memory>
-#include <string>
-#include <type_traits>
-#include <vector>
-
 #include "engine/opapi/handles.h"
 
 namespace torch_aclnn::host {

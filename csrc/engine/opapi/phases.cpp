@@ -1,12 +1,8 @@
 // The two phases, as every entry point has them.
-#include <algorithm>
-#include <atomic>
-#include <cstring>
 
 #include "engine/opapi/checks.h"
 #include "engine/opapi/executor_cache.h"
-#include "engine/opapi/workspaces.h"
-#include "engine/runtime/call/traced.h"
+#include "engine/opapi/facts.h"
 #include "engine/runtime/config/config.h"
 #include "engine/runtime/device/device.h"
 #include "engine/runtime/device/process.h"
@@ -172,12 +168,12 @@ aclnnStatus run_phase2(EntryPoint& entry_point, void* workspace, uint64_t worksp
     };
     const auto body = [&] { launch_or_fail_capture(entry_point.name(), stream, launch); };
     const auto details = [&] {
-        TraceDetails line = call_arguments("workspace", workspace, "workspaceSize", workspace_size).on(stream);
+        TraceDetails line = call_arguments("workspace", workspace, "workspaceSize", workspace_size).on(stream)();
         line.phase = 2;
         line.number = number;
         return line;
     };
-    return traced(entry_point.name(), body, details, kAclnnCodes);
+    return traced(entry_point.name(), details, body, kAclnnCodes);
 }
 
 }  // namespace torch_aclnn::host

@@ -1,7 +1,5 @@
 #include "engine/opapi/products.h"
 
-#include <string>
-
 #include "engine/runtime/config/soc.h"
 #include "engine/runtime/error/error.h"
 

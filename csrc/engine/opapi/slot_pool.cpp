@@ -2,9 +2,8 @@
 
 #include <sys/mman.h>
 
-#include <algorithm>
+#include <mutex>
 #include <new>
-#include <string>
 
 #include "engine/runtime/error/error.h"
 #include "engine/runtime/memory/address_limit.h"

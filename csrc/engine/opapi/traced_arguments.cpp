@@ -1,6 +1,6 @@
 #include "engine/opapi/traced_arguments.h"
 
-#include <cstring>
+#include <complex>
 
 #include "kernels/support/half.h"
 

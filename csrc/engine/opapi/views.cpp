@@ -1,9 +1,7 @@
 // Whether a tensor describes memory that is there: its storage, its allocation, its device, and no other tensor's memory.
-#include <algorithm>
-#include <optional>
 
 #include "engine/opapi/checks.h"
-#include "engine/opapi/format.h"
+#include "engine/opapi/handles.h"
 #include "engine/runtime/config/config.h"
 #include "kernels/support/overlap.h"
 

@@ -2,7 +2,6 @@
 // handle is refused and never followed.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>

@@ -4,14 +4,8 @@
 #include <ATen/core/Formatting.h>
 #include <ATen/ops/zeros.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
-#include <c10/util/DimVector.h>
 
-#include <algorithm>
-#include <array>
 #include <cmath>
-#include <memory>
-#include <optional>
-#include <string>
 #include <unordered_map>
 
 #include "engine/aten/adapter/aten_errors.h"

@@ -9,18 +9,9 @@
 // The body runs in phase 2. An Error from there keeps its code up to the synchronisation that reports it.
 #pragma once
 
-#include <ATen/core/Tensor.h>
-
-#include <array>
-#include <functional>
 #include <new>
-#include <optional>
-#include <type_traits>
-#include <utility>
 
-#include "engine/aten/adapter/attributes.h"
 #include "engine/aten/adapter/expected.h"
-#include "engine/aten/adapter/kinds.h"
 #include "engine/aten/adapter/relations.h"
 #include "engine/aten/adapter/views.h"
 #include "engine/aten/numerics/trial.h"

@@ -3,8 +3,6 @@
 
 #include <c10/util/Exception.h>
 
-#include <stdexcept>
-#include <string>
 #include <system_error>
 
 #include "engine/runtime/error/error.h"

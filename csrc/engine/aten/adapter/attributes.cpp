@@ -3,10 +3,7 @@
 #include <ATen/core/Formatting.h>
 #include <c10/util/StringUtil.h>
 
-#include <algorithm>
 #include <cmath>
-
-#include "engine/runtime/error/error.h"
 
 namespace torch_aclnn::host::aten {
 

@@ -1,13 +1,9 @@
 // The kinds of numbers, texts and arrays that are checked when they are read. What only one family has is in its source file.
 #pragma once
 
-#include <ATen/core/Tensor.h>
-
-#include <algorithm>
 #include <initializer_list>
 #include <limits>
 #include <string_view>
-#include <vector>
 
 #include "engine/aten/adapter/kinds.h"
 #include "engine/opapi/handles.h"

@@ -2,10 +2,6 @@
 
 #include <ATen/ATen.h>
 
-#include <numeric>
-
-#include "engine/runtime/error/error.h"
-
 namespace torch_aclnn::host::aten {
 namespace {
 

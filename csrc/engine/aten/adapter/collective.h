@@ -1,10 +1,6 @@
 // Operators that compute and communicate in one: their argument `group` names a communicator, on whose thread they run.
 #pragma once
 
-#include <ATen/core/Tensor.h>
-
-#include <memory>
-
 #include "engine/aten/adapter/kinds.h"
 #include "engine/hccl/ranks.h"
 #include "engine/opapi/executor.h"

@@ -1,11 +1,6 @@
 #include "engine/aten/adapter/expected.h"
 
 #include <c10/core/ScalarType.h>
-#include <c10/util/StringUtil.h>
-
-#include <algorithm>
-
-#include "engine/runtime/error/error.h"
 
 namespace torch_aclnn::host::aten {
 namespace {

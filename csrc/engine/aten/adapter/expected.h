@@ -7,20 +7,11 @@
 // last: those of a rank alone before what the record requires, the others behind it.
 #pragma once
 
-#include <ATen/core/Tensor.h>
-#include <c10/util/DimVector.h>
 #include <c10/util/StringUtil.h>
-
-#include <algorithm>
-#include <initializer_list>
-#include <optional>
-#include <type_traits>
-#include <vector>
 
 #include "engine/aten/adapter/attributes.h"
 #include "engine/aten/adapter/relations.h"
 #include "engine/opapi/handles.h"
-#include "engine/runtime/error/error.h"
 
 namespace torch_aclnn::host::aten {
 

@@ -3,13 +3,12 @@
 #include <ATen/ops/from_blob.h>
 #include <c10/util/complex.h>
 
-#include <algorithm>
 #include <iterator>
 #include <utility>
 
 #include "engine/aten/adapter/views.h"
 #include "engine/opapi/checks.h"
-#include "engine/opapi/format.h"
+#include "engine/opapi/handles.h"
 #include "engine/runtime/config/config.h"
 #include "engine/runtime/memory/host_view.h"
 

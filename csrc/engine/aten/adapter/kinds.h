@@ -8,10 +8,6 @@
 #include <c10/core/Scalar.h>
 #include <c10/util/DimVector.h>
 
-#include <optional>
-#include <string>
-#include <vector>
-
 #include "engine/opapi/handles.h"
 
 namespace torch_aclnn::host::aten {

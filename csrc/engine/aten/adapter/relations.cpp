@@ -2,11 +2,8 @@
 
 #include <c10/util/StringUtil.h>
 
-#include <algorithm>
-
 #include "engine/aten/adapter/attributes.h"
 #include "engine/runtime/config/config.h"
-#include "engine/runtime/error/error.h"
 
 namespace torch_aclnn::host::aten {
 

@@ -5,10 +5,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <initializer_list>
-#include <optional>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "engine/opapi/handles.h"
 #include "engine/runtime/error/error.h"
@@ -50,6 +47,11 @@ inline bool given(const OptTensor& tensor) {
 using NamedOptional = std::pair<const char*, const OptTensor&>;
 void require_not_given(const char* name, const OptTensor& tensor);
 void require_not_given(std::initializer_list<NamedOptional> parameters);
+template <class... Others>
+void require_not_given(const char* name, const OptTensor& tensor, const char* next, const Others&... others) {
+    require_not_given(name, tensor);
+    require_not_given(next, others...);
+}
 void require_not_given(const char* name, const OptNumbers& list);
 
 // Refuses with 161001 a null where the argument is needed.

@@ -1,10 +1,10 @@
 #include "engine/aten/adapter/views.h"
 
 #include <array>
-#include <mutex>
 #include <utility>
 
 #include "engine/opapi/slot_pool.h"
+#include "engine/runtime/lasting.h"
 
 namespace torch_aclnn::host::aten {
 namespace {
@@ -22,17 +22,12 @@ class LeftViews {
         if (count_ < views_.size()) views_[count_++] = std::move(view);
     }
 
-    // Never destroyed: executors may outlive what is static.
-    static LeftViews& of_process() {
-        static auto* const once = new LeftViews;
-        return *once;
-    }
-
    private:
     SpinLock lock_;
     std::array<at::Tensor, 1024> views_;  // of the calls that torch_npu's task queue has between their phases
     size_t count_ = 0;
 };
+constexpr auto& left_views = lasting<LeftViews>;
 
 at::Tensor new_view(caffe2::TypeMeta type) {
     c10::Storage storage(c10::Storage::use_byte_size_t(), 0, c10::DataPtr(nullptr, c10::kCPU));
@@ -43,7 +38,7 @@ at::Tensor new_view(caffe2::TypeMeta type) {
 
 at::Tensor view_of(void* memory, size_t bytes, at::IntArrayRef sizes, at::IntArrayRef strides, at::ScalarType type) {
     const caffe2::TypeMeta dtype = c10::scalarTypeToTypeMeta(type);
-    at::Tensor view = LeftViews::of_process().take();
+    at::Tensor view = left_views().take();
     if (!view.defined()) view = new_view(dtype);
     c10::TensorImpl& impl = *view.unsafeGetTensorImpl();
     impl.set_allow_tensor_metadata_change(true);
@@ -60,7 +55,7 @@ at::Tensor view_of(void* memory, size_t bytes, at::IntArrayRef sizes, at::IntArr
 void leave_views(at::Tensor& view) {
     if (view.use_count() != 1 || view.storage().use_count() != 1) return;
     const bool owns_memory = view.storage().data_ptr().get_context() != nullptr;  // a trial's
-    if (!owns_memory && view.unsafeGetTensorImpl()->autograd_meta() == nullptr) LeftViews::of_process().put(std::move(view));
+    if (!owns_memory && view.unsafeGetTensorImpl()->autograd_meta() == nullptr) left_views().put(std::move(view));
 }
 
 }  // namespace torch_aclnn::host::aten

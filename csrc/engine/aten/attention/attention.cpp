@@ -45,13 +45,8 @@ void require_features(const FlashAttentionScore& a) {
 
 // The engine has no shifts of positions, no padding masks and no scales of quantised inputs, which the 950 has.
 void check(const FlashAttentionScore& a) {
-    require_not_given({{"dScaleDy", a.dScaleDy},
-                       {"dScaleO", a.dScaleO},
-                       {"dScaleQ", a.dScaleQ},
-                       {"dScaleK", a.dScaleK},
-                       {"dScaleV", a.dScaleV},
-                       {"realShift", a.realShift},
-                       {"paddingMask", a.paddingMask}});
+    require_not_given("dScaleDy", a.dScaleDy, "dScaleO", a.dScaleO, "dScaleQ", a.dScaleQ, "dScaleK", a.dScaleK, "dScaleV", a.dScaleV,
+                      "realShift", a.realShift, "paddingMask", a.paddingMask);
     if (given(a.queryRope) != given(a.keyRope))
         refuse("keyRope", "a tensor if and only if there is queryRope", given(a.keyRope) ? "one" : "none");
     if (given(a.queryRope) && a.inputLayout.back() != 'D')

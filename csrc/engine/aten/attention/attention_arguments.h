@@ -1,8 +1,6 @@
 // What the versions of attention check of their arguments, and the shape of its result.
 #pragma once
 
-#include <ATen/ATen.h>
-
 #include "engine/aten/adapter/adapter.h"
 #include "engine/aten/attention/fused_attention.h"
 

@@ -1,5 +1,4 @@
 // What the arguments of attention of inference are, and whether they fit together.
-#include <algorithm>
 
 #include "engine/aten/attention/attention_arguments.h"
 #include "engine/aten/attention/inference_attention.h"

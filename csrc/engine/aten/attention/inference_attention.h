@@ -3,12 +3,6 @@
 // Each sequence is computed plainly, with the whole matrix of scores in memory, in float32 for half types.
 #pragma once
 
-#include <ATen/core/Tensor.h>
-
-#include <optional>
-#include <string_view>
-#include <vector>
-
 #include "vocabulary/attention/fused_infer_attention_calls.h"
 
 namespace torch_aclnn::host::aten {

@@ -1,9 +1,7 @@
 #include "engine/aten/by_name/call.h"
 
 #include <ATen/ops/from_blob.h>
-#include <c10/util/DimVector.h>
 
-#include <algorithm>
 #include <iterator>
 
 #include "engine/aten/layout/layout.h"

@@ -11,10 +11,6 @@
 
 #include <ATen/ATen.h>
 
-#include <optional>
-#include <string>
-#include <vector>
-
 #include "engine/aten/adapter/adapter.h"
 #include "engine/aten/adapter/relations.h"
 #include "engine/aten/numerics/arguments.h"

@@ -1,5 +1,4 @@
 // Norms, batch norm, and rotary embeddings.
-#include <limits>
 
 #include "engine/aten/by_name/call.h"
 #include "engine/aten/numerics/undocumented.h"

@@ -1,5 +1,4 @@
 // Convolutions, paddings and boxes.
-#include <array>
 #include <cmath>
 
 #include "engine/aten/by_name/call.h"

@@ -1,8 +1,6 @@
 // Rows and features that each rank sends to each other, for products of matrices before or behind it.
 #pragma once
 
-#include <numeric>
-
 #include "engine/aten/collective_matmul/collective_matmul.h"
 
 namespace torch_aclnn::host::aten {

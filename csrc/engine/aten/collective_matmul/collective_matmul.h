@@ -3,9 +3,6 @@
 
 #include <ATen/ATen.h>
 
-#include <optional>
-
-#include "engine/aten/adapter/attributes.h"
 #include "engine/aten/adapter/collective.h"
 #include "engine/aten/adapter/expected.h"
 #include "engine/aten/numerics/results.h"

@@ -1,7 +1,6 @@
 // Creation, fill, cast and copy.
 #include <ATen/ATen.h>
 
-#include <algorithm>
 #include <cmath>
 
 #include "engine/aten/adapter/adapter.h"

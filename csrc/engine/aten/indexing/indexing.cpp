@@ -1,9 +1,6 @@
 // Reading and writing at positions that a tensor gives.
 #include <ATen/ATen.h>
 
-#include <algorithm>
-#include <array>
-
 #include "engine/aten/adapter/adapter.h"
 #include "engine/aten/numerics/arguments.h"
 #include "engine/aten/numerics/indices.h"

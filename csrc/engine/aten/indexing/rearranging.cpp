@@ -1,8 +1,6 @@
 // Data movement in more than one step: pieces side by side, a shape and an order, slices with masks.
 #include <ATen/ATen.h>
 
-#include <algorithm>
-
 #include "engine/aten/adapter/adapter.h"
 #include "engine/aten/numerics/results.h"
 #include "vocabulary/indexing/rearranging_calls.h"

@@ -2,10 +2,7 @@
 #include <ATen/ATen.h>
 #include <c10/util/strides.h>
 
-#include <algorithm>
 #include <cstdlib>
-#include <limits>
-#include <numeric>
 
 #include "engine/aten/adapter/adapter.h"
 #include "engine/aten/numerics/indices.h"

@@ -76,15 +76,9 @@ struct Prolog {
 
 // Nothing is written to the scales of what is not quantised.
 static void check(const call::MlaPrologV2WeightNz& a) {
-    require_not_given({{"dequantScaleX", a.dequantScaleX},
-                       {"dequantScaleWDq", a.dequantScaleWDq},
-                       {"dequantScaleWUqQr", a.dequantScaleWUqQr},
-                       {"dequantScaleWDkvKr", a.dequantScaleWDkvKr},
-                       {"quantScaleCkv", a.quantScaleCkv},
-                       {"quantScaleCkr", a.quantScaleCkr},
-                       {"smoothScalesCq", a.smoothScalesCq},
-                       {"actualSeqLen", a.actualSeqLen},
-                       {"kNopeClipAlpha", a.kNopeClipAlpha}});
+    require_not_given("dequantScaleX", a.dequantScaleX, "dequantScaleWDq", a.dequantScaleWDq, "dequantScaleWUqQr", a.dequantScaleWUqQr,
+                      "dequantScaleWDkvKr", a.dequantScaleWDkvKr, "quantScaleCkv", a.quantScaleCkv, "quantScaleCkr", a.quantScaleCkr,
+                      "smoothScalesCq", a.smoothScalesCq, "actualSeqLen", a.actualSeqLen, "kNopeClipAlpha", a.kNopeClipAlpha);
     Prolog{a}.require();
 }
 

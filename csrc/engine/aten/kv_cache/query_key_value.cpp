@@ -1,8 +1,6 @@
 // What makes the queries, keys and values of tokens: parts of one product that are normalised, turned and put into caches, and products
 // with small weights of the tokens' own.
 
-#include <algorithm>
-
 #include "engine/aten/kv_cache/cache_rows.h"
 #include "engine/aten/numerics/results.h"
 #include "engine/aten/numerics/rms_norm.h"

@@ -1,14 +1,10 @@
 // Conversions between plain formats and the chips' private ones.
 #include <ATen/ATen.h>
 
-#include <optional>
-
 #include "engine/aten/adapter/adapter.h"
 #include "engine/aten/layout/layout.h"
-#include "engine/opapi/fallback_codes.h"
-#include "engine/opapi/format.h"
+#include "engine/opapi/handles.h"
 #include "engine/runtime/config/config.h"
-#include "engine/runtime/error/guarded.h"
 #include "engine/runtime/memory/host_view.h"
 
 using namespace torch_aclnn::host;
@@ -127,7 +123,7 @@ extern "C" TORCH_ACLNN_HOST_API aclnnStatus aclnnNpuFormatCastCalculateSizeAndFo
         *dstShapeSize = shape.size();
         *actualFormat = dstFormat;
     };
-    return guarded(__func__, body, kAclnnCodes);
+    return aclnn_guarded(__func__, body);
 }
 
 #include "vocabulary/layout/format_cast_rows.inc"

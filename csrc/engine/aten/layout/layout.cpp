@@ -4,7 +4,6 @@
 
 #include "engine/aten/adapter/relations.h"
 #include "engine/opapi/handles.h"
-#include "engine/runtime/error/error.h"
 
 namespace torch_aclnn::host::aten {
 namespace {

@@ -12,9 +12,6 @@
 
 #include <ATen/core/Tensor.h>
 
-#include <memory>
-#include <vector>
-
 #include "acl/acl.h"
 #include "engine/opapi/handles.h"
 

@@ -1,8 +1,6 @@
 // Products with what comes before and behind them in one call: an operand, an activation, a second product, a quantisation.
 #include <ATen/ATen.h>
 
-#include <numeric>
-
 #include "engine/aten/matmul/matmul.h"
 #include "engine/aten/numerics/matmul_precision.h"
 #include "engine/aten/numerics/results.h"

@@ -1,8 +1,6 @@
 // Several products of matrices in one call: the layers of a mixture of experts, where each expert has its own weight.
 #include <ATen/ATen.h>
 
-#include <algorithm>
-
 #include "engine/aten/adapter/collective.h"
 #include "engine/aten/matmul/matmul.h"
 #include "engine/aten/numerics/results.h"

@@ -1,9 +1,6 @@
 // Matrix products and solvers. Half types are summed in float32.
 #include <ATen/ATen.h>
 
-#include <algorithm>
-#include <array>
-
 #include "engine/aten/matmul/matmul.h"
 #include "engine/aten/numerics/indices.h"
 #include "engine/aten/numerics/matmul_precision.h"
@@ -200,9 +197,7 @@ static void compute(const call::Einsum& a) {
 }
 
 static void compute(const call::TriangularSolve& a) {
-    const auto [solution, coefficients] = at::triangular_solve(upcast(a.self), upcast(a.A), a.upper, a.transpose, a.unitriangular);
-    write(a.xOut, solution);
-    write(a.mOut, coefficients);
+    write_each(at::triangular_solve(upcast(a.self), upcast(a.A), a.upper, a.transpose, a.unitriangular), a.xOut, a.mOut);
 }
 
 // mode: 0 reduced, 1 complete, 2 R alone.

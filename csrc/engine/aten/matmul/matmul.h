@@ -1,12 +1,6 @@
 // Shapes of products of matrices, from the sizes of factors that need not be plain tensors.
 #pragma once
 
-#include <ATen/core/Tensor.h>
-
-#include <optional>
-#include <vector>
-
-#include "engine/aten/adapter/expected.h"
 #include "engine/aten/numerics/groups.h"
 #include "engine/aten/quantization/mx_quantization.h"
 #include "engine/aten/quantization/packed_integers.h"

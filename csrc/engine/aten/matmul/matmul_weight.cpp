@@ -8,7 +8,7 @@
 #include "engine/aten/matmul/matmul.h"
 #include "engine/aten/numerics/matmul_precision.h"
 #include "engine/aten/numerics/results.h"
-#include "engine/opapi/fallback_codes.h"
+#include "engine/opapi/handles.h"
 #include "engine/runtime/memory/host_view.h"
 
 using namespace torch_aclnn::host;
@@ -65,19 +65,16 @@ Expected product_with(const at::Tensor& self, const PackableTensor& weight, size
 }
 
 aclnnStatus calculate_size(const char* function, const aclIntArray* shape, aclDataType dtype, uint64_t* size) {
-    return guarded(
-        function,
-        [&] {
-            require_not_null("weightTensorSize", size);
-            const at::IntArrayRef sizes = read_shape("tensorShape", shape);
-            if (sizes.size() < 2 || sizes.size() > 6) refuse("tensorShape", "2 to 6 dimensions", c10::str(sizes));
-            if (!(FLOAT16 | BF16 | INT8).has(dtype)) refuse("dataType", "FLOAT16, BF16 or INT8", to_string(dtype));
-            const auto stored = layout_of("tensorShape", sizes, static_cast<int64_t>(aclDataTypeSize(dtype))).storage_sizes();
-            const auto count = checked_element_count(Dims(stored.data(), stored.size()));
-            if (!count) refuse("tensorShape", "fewer than 2^63 elements", c10::str(sizes));
-            *size = static_cast<uint64_t>(*count);
-        },
-        kAclnnCodes);
+    return aclnn_guarded(function, [&] {
+        require_not_null("weightTensorSize", size);
+        const at::IntArrayRef sizes = read_shape("tensorShape", shape);
+        if (sizes.size() < 2 || sizes.size() > 6) refuse("tensorShape", "2 to 6 dimensions", c10::str(sizes));
+        if (!(FLOAT16 | BF16 | INT8).has(dtype)) refuse("dataType", "FLOAT16, BF16 or INT8", to_string(dtype));
+        const auto stored = layout_of("tensorShape", sizes, static_cast<int64_t>(aclDataTypeSize(dtype))).storage_sizes();
+        const auto count = checked_element_count(Dims(stored.data(), stored.size()));
+        if (!count) refuse("tensorShape", "fewer than 2^63 elements", c10::str(sizes));
+        *size = static_cast<uint64_t>(*count);
+    });
 }
 
 }  // namespace

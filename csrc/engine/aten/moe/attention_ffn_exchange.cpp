@@ -3,9 +3,6 @@
 // them, from the next 512 bytes on.
 #include <ATen/ATen.h>
 
-#include <cstring>
-#include <vector>
-
 #include "engine/aten/moe/expert_parallel.h"
 #include "engine/aten/numerics/results.h"
 #include "engine/aten/quantization/packed_integers.h"

@@ -2,11 +2,6 @@
 #include <ATen/ATen.h>
 #include <ATen/ops/from_blob.h>
 
-#include <algorithm>
-#include <array>
-#include <limits>
-#include <vector>
-
 #include "engine/aten/adapter/adapter.h"
 #include "engine/aten/moe/expert_parallel.h"
 #include "engine/aten/moe/worker_context.h"

@@ -1,8 +1,6 @@
 // Sums of the rows that a token's experts make, and the gradients of routing (npu_moe_finalize_routing and its kin).
 #include <ATen/ATen.h>
 
-#include <algorithm>
-
 #include "engine/aten/numerics/results.h"
 #include "vocabulary/moe/expert_finalize_calls.h"
 

@@ -2,8 +2,6 @@
 
 #include <ATen/ATen.h>
 
-#include <algorithm>
-
 #include "engine/aten/adapter/attributes.h"
 #include "engine/aten/adapter/relations.h"
 

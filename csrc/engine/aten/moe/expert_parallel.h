@@ -1,10 +1,6 @@
 // Layers whose experts are spread over ranks: which rank has which expert, and the rows of tokens on their way to experts and back.
 #pragma once
 
-#include <ATen/core/Tensor.h>
-
-#include <vector>
-
 #include "engine/aten/adapter/collective.h"
 #include "engine/aten/adapter/relations.h"
 

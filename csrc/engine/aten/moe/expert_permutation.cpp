@@ -3,8 +3,6 @@
 // `sortedIndices` says where each copy of a token went: copy j of token i, i * topK + j of all, is row sortedIndices[i * topK + j].
 #include <ATen/ATen.h>
 
-#include <algorithm>
-
 #include "engine/aten/moe/expert_permutation.h"
 #include "engine/aten/numerics/indices.h"
 #include "engine/aten/numerics/results.h"
@@ -136,9 +134,7 @@ static void compute(const call::MoeTokenUnpermuteWithRoutingMap& a) {
             write(a.permuteProbs, chosen);
         }
         write(a.unpermutedTokens, rows.new_zeros({tokens, rows.size(1)}).index_add(0, places, used));
-        const auto [ids, order] = at::sort(places, /*stable=*/true, 0, false);
-        write(a.permuteTokenId, ids);
-        write(a.outIndex, order);
+        write_each(at::sort(places, /*stable=*/true, 0, false), a.permuteTokenId, a.outIndex);
         return;
     }
     at::Tensor copies = rows_or_zeros(rows, places);

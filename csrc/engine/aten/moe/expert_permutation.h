@@ -1,13 +1,7 @@
 // What the operators that put tokens in the order of their experts, and back, require of their arguments.
 #pragma once
 
-#include <ATen/core/Tensor.h>
-
-#include <optional>
-#include <vector>
-
 #include "engine/aten/adapter/relations.h"
-#include "engine/runtime/error/error.h"
 
 namespace torch_aclnn::host::aten {
 

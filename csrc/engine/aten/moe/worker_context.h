@@ -2,17 +2,9 @@
 // the memory that torch_npu's ScheduleContextHolder (torch_npu._afd) fills, and operators read and advance.
 #pragma once
 
-#include <ATen/core/Tensor.h>
-
 #include <chrono>
-#include <cstddef>
-#include <cstdint>
-#include <cstring>
-#include <initializer_list>
-#include <thread>
 
 #include "engine/aten/adapter/relations.h"
-#include "engine/runtime/error/error.h"
 #include "engine/runtime/memory/device_memory.h"
 #include "engine/runtime/memory/host_view.h"
 

@@ -4,10 +4,7 @@
 #include <ATen/Dispatch.h>
 #include <ATen/Parallel.h>
 
-#include <algorithm>
 #include <cmath>
-#include <functional>
-#include <vector>
 
 #include "engine/aten/adapter/adapter.h"
 #include "engine/aten/numerics/results.h"

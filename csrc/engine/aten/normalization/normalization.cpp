@@ -3,7 +3,6 @@
 #include <ATen/MemoryOverlap.h>
 #include <torch/csrc/autograd/function.h>
 
-#include <atomic>
 #include <cstdio>
 
 #include "engine/aten/adapter/adapter.h"
@@ -124,14 +123,12 @@ static void compute(const call::BatchNormBackward& a) {
 static void compute(const call::LayerNormBackward& a) {
     // mean and rstd are float32 whatever the input is.
     const at::Tensor x = upcast(a.input);
-    const auto [of_input, of_weight, of_bias] = at::native_layer_norm_backward(
-        upcast(a.gradOut), x, a.normalizedShape, dense(a.mean.to(x.scalar_type())), dense(a.rstd.to(x.scalar_type())),
-        a.weight || !a.outputMask[1] ? dense(a.weight) : std::optional(at::ones(a.normalizedShape, x.options())),
-        a.bias || !a.outputMask[2] ? dense(a.bias) : std::optional(at::zeros(a.normalizedShape, x.options())),
-        wanted(a.outputMask, a.gradInput, a.gradWeight, a.gradBias));
-    write(a.gradInput, of_input);
-    write(a.gradWeight, of_weight);
-    write(a.gradBias, of_bias);
+    write_each(at::native_layer_norm_backward(
+                   upcast(a.gradOut), x, a.normalizedShape, dense(a.mean.to(x.scalar_type())), dense(a.rstd.to(x.scalar_type())),
+                   a.weight || !a.outputMask[1] ? dense(a.weight) : std::optional(at::ones(a.normalizedShape, x.options())),
+                   a.bias || !a.outputMask[2] ? dense(a.bias) : std::optional(at::zeros(a.normalizedShape, x.options())),
+                   wanted(a.outputMask, a.gradInput, a.gradWeight, a.gradBias)),
+               a.gradInput, a.gradWeight, a.gradBias);
 }
 
 static void compute(const call::InstanceNorm& a) {
@@ -145,13 +142,11 @@ static void compute(const call::InstanceNorm& a) {
     write(a.variance, spread);
 }
 static void compute(const call::GroupNormBackward& a) {
-    const auto [of_input, of_gamma, of_beta] = at::native_group_norm_backward(
-        dense(a.gradOut), dense(a.input), dense(a.mean), dense(a.rstd),
-        a.gamma || !a.outputMask[1] ? dense(a.gamma) : std::optional(at::ones({a.C}, dense(a.input).options())), a.N, a.C, a.HxW, a.group,
-        wanted(a.outputMask, a.gradInput, a.gradGamma, a.gradBeta));
-    write(a.gradInput, of_input);
-    write(a.gradGamma, of_gamma);
-    write(a.gradBeta, of_beta);
+    write_each(at::native_group_norm_backward(
+                   dense(a.gradOut), dense(a.input), dense(a.mean), dense(a.rstd),
+                   a.gamma || !a.outputMask[1] ? dense(a.gamma) : std::optional(at::ones({a.C}, dense(a.input).options())), a.N, a.C, a.HxW,
+                   a.group, wanted(a.outputMask, a.gradInput, a.gradGamma, a.gradBeta)),
+               a.gradInput, a.gradGamma, a.gradBeta);
 }
 
 // The sum of an input and a parallel branch, normalised over gamma's dimensions: x * alpha + gx.
@@ -176,10 +171,7 @@ static void compute(const call::DeepNormGrad& a) {
 static void compute(const call::AddLayerNorm& a) {
     at::Tensor sum = at::add(upcast(a.x1), upcast(a.x2));
     if (a.bias) sum = at::add(sum, upcast(*a.bias));
-    const auto [normal, mean, rstd] = at::native_layer_norm(sum, a.gamma.sizes(), dense(a.gamma), dense(a.beta), a.epsilon);
-    write(a.yOut, normal);
-    write(a.meanOut, mean);
-    write(a.rstdOut, rstd);
+    write_each(at::native_layer_norm(sum, a.gamma.sizes(), dense(a.gamma), dense(a.beta), a.epsilon), a.yOut, a.meanOut, a.rstdOut);
     if (a.additionalOutput) write(a.xOut, sum);
 }
 // dsum is the gradient of xOut, where the forward returned it.

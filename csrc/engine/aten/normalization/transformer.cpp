@@ -1,7 +1,4 @@
 // Building blocks of transformers, which torch_npu offers as npu_rms_norm, npu_swiglu, npu_rotary_mul and others.
-#include <ATen/ATen.h>
-
-#include <algorithm>
 
 #include "engine/aten/adapter/adapter.h"
 #include "engine/aten/numerics/results.h"
@@ -147,12 +144,9 @@ static void compute(const call::GroupNormSwishGrad& a) {
     const at::Tensor flat = wide.view({c.batch, c.channels, c.positions});
     const at::Tensor normal = (flat - by_group(a.mean)) * by_group(a.rstd) * upcast(a.gamma).view({-1, 1}) + upcast(a.beta).view({-1, 1});
     const at::Tensor of_normal = upcast(a.dy).reshape(normal.sizes()) * swish_slope(normal, a.swishScale);
-    const auto [grad, of_gamma, of_beta] =
-        at::native_group_norm_backward(of_normal.contiguous(), flat, dense(a.mean), dense(a.rstd), dense(a.gamma), c.batch, c.channels,
-                                       c.positions, a.numGroups, {true, a.dgammaIsRequire, a.dbetaIsRequire});
-    write(a.dx, grad);
-    write(a.dgamma, of_gamma);
-    write(a.dbeta, of_beta);
+    write_each(at::native_group_norm_backward(of_normal.contiguous(), flat, dense(a.mean), dense(a.rstd), dense(a.gamma), c.batch,
+                                              c.channels, c.positions, a.numGroups, {true, a.dgammaIsRequire, a.dbetaIsRequire}),
+               a.dx, a.dgamma, a.dbeta);
 }
 
 // Rotates queries and keys in place.

@@ -1,10 +1,6 @@
 // Lists that divide the rows or the columns of a tensor among several.
 #pragma once
 
-#include <ATen/core/Tensor.h>
-
-#include <vector>
-
 #include "engine/aten/adapter/relations.h"
 
 namespace torch_aclnn::host::aten {

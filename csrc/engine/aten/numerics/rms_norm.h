@@ -3,8 +3,6 @@
 
 #include <ATen/ATen.h>
 
-#include <vector>
-
 #include "engine/aten/adapter/expected.h"
 
 namespace torch_aclnn::host::aten {

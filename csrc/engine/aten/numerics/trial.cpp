@@ -2,12 +2,8 @@
 
 #include <c10/util/Exception.h>
 
-#include <algorithm>
-#include <array>
-#include <atomic>
 #include <cmath>
 #include <limits>
-#include <string>
 
 #include "engine/runtime/error/error.h"
 

@@ -2,17 +2,9 @@
 // has the body compute with small tensors of the same types, the first time that an entry point comes with these.
 #pragma once
 
-#include <ATen/core/Tensor.h>
-#include <c10/core/Scalar.h>
 #include <c10/util/SmallVector.h>
 
-#include <cstdint>
-#include <functional>
-#include <optional>
-#include <string>
 #include <string_view>
-#include <type_traits>
-#include <vector>
 
 #include "engine/aten/adapter/kinds.h"
 

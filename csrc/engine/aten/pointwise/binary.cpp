@@ -1,5 +1,4 @@
 // Arithmetic on two or three tensors or numbers, element by element, with broadcasting. Half types are computed in float32.
-#include <ATen/ATen.h>
 
 #include "engine/aten/adapter/adapter.h"
 #include "engine/aten/numerics/arguments.h"

@@ -1,8 +1,6 @@
 // Comparison, with a tensor or a number. In place, the truth value takes the tensor's own dtype.
 #include <ATen/ATen.h>
 
-#include <limits>
-
 #include "engine/aten/adapter/adapter.h"
 #include "engine/aten/numerics/arguments.h"
 #include "engine/aten/numerics/results.h"

@@ -1,7 +1,6 @@
 // Operators on lists of tensors, as optimisers and gradient clipping use them. In place, `out` names the memory of the first list.
 //
 // A V2 takes a number by value, its first version in a tensor of one element. torch_npu prefers the V2.
-#include <ATen/ATen.h>
 
 #include <cmath>
 

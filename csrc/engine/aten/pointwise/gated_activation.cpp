@@ -1,5 +1,4 @@
 // Further activations: those with constants or parameters of their own, and those that are fused with a product.
-#include <ATen/ATen.h>
 
 #include "engine/aten/adapter/adapter.h"
 #include "engine/aten/numerics/results.h"

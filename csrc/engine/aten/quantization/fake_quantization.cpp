@@ -14,11 +14,10 @@ static void compute(const call::FakeQuantPerChannelAffineCachemask& a) {
 }
 // With any number below 1 the input stays as it is.
 static void compute(const call::FakeQuantPerTensorAffineCachemask& a) {
-    const auto [rounded, kept] = at::_fake_quantize_per_tensor_affine_cachemask_tensor_qparams(
-        upcast(a.self), a.scale.to(at::kFloat), a.zeroPoint.to(at::kInt), at::full({1}, a.fakeQuantEnabled >= 1 ? 1 : 0, at::kLong),
-        a.quantMin, a.quantMax);
-    write(a.out, rounded);
-    write(a.mask, kept);
+    write_each(at::_fake_quantize_per_tensor_affine_cachemask_tensor_qparams(
+                   upcast(a.self), a.scale.to(at::kFloat), a.zeroPoint.to(at::kInt),
+                   at::full({1}, a.fakeQuantEnabled >= 1 ? 1 : 0, at::kLong), a.quantMin, a.quantMax),
+               a.out, a.mask);
 }
 
 #include "vocabulary/quantization/fake_quantization_rows.inc"

@@ -6,7 +6,6 @@
 #include <cmath>
 #include <limits>
 #include <map>
-#include <vector>
 
 #include "engine/runtime/config/config.h"
 #include "engine/runtime/data_type.h"

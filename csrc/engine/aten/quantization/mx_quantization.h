@@ -1,7 +1,6 @@
 // Numbers of few bits with a scale for each block of them, as the operator library calls MX.
 #pragma once
 
-#include "engine/aten/adapter/expected.h"
 #include "engine/aten/quantization/packed_integers.h"
 
 namespace torch_aclnn::host::aten {

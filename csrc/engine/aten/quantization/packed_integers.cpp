@@ -1,10 +1,6 @@
 #include "engine/aten/quantization/packed_integers.h"
 
 #include <ATen/ATen.h>
-#include <c10/util/StringUtil.h>
-
-#include <limits>
-#include <memory>
 
 #include "engine/aten/numerics/results.h"
 #include "engine/aten/quantization/low_precision_floats.h"

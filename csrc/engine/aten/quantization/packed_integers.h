@@ -3,19 +3,9 @@
 // Integers are multiplied and scaled in float64, which has them exactly, and the result is rounded once.
 #pragma once
 
-#include <ATen/core/Tensor.h>
-
-#include <optional>
-#include <string>
-#include <string_view>
-#include <vector>
-
-#include "engine/aten/adapter/attributes.h"
 #include "engine/aten/adapter/expected.h"
-#include "engine/aten/adapter/kinds.h"
 #include "engine/aten/layout/layout.h"
 #include "engine/opapi/dtypes.h"
-#include "engine/runtime/error/error.h"
 
 namespace torch_aclnn::host::aten {
 

@@ -2,12 +2,10 @@
 #include <ATen/ATen.h>
 
 #include <cstdlib>
-#include <cstring>
 
 #include "engine/aten/numerics/results.h"
 #include "engine/aten/quantization/packed_integers.h"
-#include "engine/opapi/fallback_codes.h"
-#include "engine/runtime/error/guarded.h"
+#include "engine/opapi/handles.h"
 #include "vocabulary/quantization/quantization_calls.h"
 
 using namespace torch_aclnn::host::aten;
@@ -127,24 +125,21 @@ static void compute(const call::AscendAntiQuant& a) {
 extern "C" TORCH_ACLNN_HOST_API aclnnStatus aclnnTransQuantParam(const float* scaleArray, uint64_t scaleSize, const float* offsetArray,
                                                                  uint64_t offsetSize, uint64_t** quantParam, uint64_t* quantParamSize) {
     using namespace torch_aclnn::host;
-    return guarded(
-        __func__,
-        [&] {
-            require_not_null("scaleArray", scaleArray);
-            require_not_null("quantParam", quantParam);
-            require_not_null("quantParamSize", quantParamSize);
-            if (offsetArray == nullptr && offsetSize != 0) refuse("offsetSize", "0 without offsetArray", std::to_string(offsetSize));
-            const at::Tensor scale = host_numbers("scaleSize", scaleArray, scaleSize);
-            OptTensor offset;
-            if (offsetArray != nullptr) offset = host_numbers("offsetSize", offsetArray, offsetSize);
-            at::Tensor packed = at::empty({parameters(scale, offset).count}, at::kLong);
-            transform_parameters(scale, offset, false, packed);
-            *quantParam = static_cast<uint64_t*>(std::malloc(packed.nbytes()));
-            if (*quantParam == nullptr) throw std::bad_alloc();
-            std::memcpy(*quantParam, packed.const_data_ptr<int64_t>(), packed.nbytes());
-            *quantParamSize = static_cast<uint64_t>(packed.numel());
-        },
-        kAclnnCodes);
+    return aclnn_guarded(__func__, [&] {
+        require_not_null("scaleArray", scaleArray);
+        require_not_null("quantParam", quantParam);
+        require_not_null("quantParamSize", quantParamSize);
+        if (offsetArray == nullptr && offsetSize != 0) refuse("offsetSize", "0 without offsetArray", std::to_string(offsetSize));
+        const at::Tensor scale = host_numbers("scaleSize", scaleArray, scaleSize);
+        OptTensor offset;
+        if (offsetArray != nullptr) offset = host_numbers("offsetSize", offsetArray, offsetSize);
+        at::Tensor packed = at::empty({parameters(scale, offset).count}, at::kLong);
+        transform_parameters(scale, offset, false, packed);
+        *quantParam = static_cast<uint64_t*>(std::malloc(packed.nbytes()));
+        if (*quantParam == nullptr) throw std::bad_alloc();
+        std::memcpy(*quantParam, packed.const_data_ptr<int64_t>(), packed.nbytes());
+        *quantParamSize = static_cast<uint64_t>(packed.numel());
+    });
 }
 
 #include "vocabulary/quantization/quantization_rows.inc"

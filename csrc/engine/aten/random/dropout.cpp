@@ -1,9 +1,8 @@
 // Dropout, and the masks that its entry points hand to each other.
-#include <ATen/ATen.h>
 
 #include "engine/aten/adapter/adapter.h"
-#include "engine/aten/random/device_seed.h"
 #include "engine/aten/random/dropout_mask.h"
+#include "engine/aten/random/random_numbers.h"
 #include "vocabulary/random/dropout_calls.h"
 
 using namespace torch_aclnn::host::aten;

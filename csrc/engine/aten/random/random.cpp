@@ -1,13 +1,7 @@
-// Random numbers, from the seed and the offset that the caller's generator gives (see philox.h: they are the engine's own).
-#include <ATen/ATen.h>
+// Random numbers, from the seed and the offset that the caller's generator gives (see random_numbers.h: they are the engine's own).
 #include <ATen/CPUGeneratorImpl.h>
 
-#include <cmath>
-#include <limits>
-#include <utility>
-
 #include "engine/aten/adapter/adapter.h"
-#include "engine/aten/random/device_seed.h"
 #include "engine/aten/random/random_numbers.h"
 #include "vocabulary/random/random_calls.h"
 

@@ -2,9 +2,6 @@
 // beside the most likely one's (min p).
 #include <ATen/ATen.h>
 
-#include <algorithm>
-#include <limits>
-
 #include "engine/aten/adapter/adapter.h"
 #include "engine/aten/numerics/indices.h"
 #include "engine/aten/numerics/results.h"

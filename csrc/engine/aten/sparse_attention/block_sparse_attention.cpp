@@ -1,5 +1,4 @@
 // Attention between those blocks of queries and keys that a mask names for each head.
-#include <algorithm>
 
 #include "engine/aten/sparse_attention/multiple_sequences.h"
 #include "vocabulary/sparse_attention/block_sparse_attention_calls.h"

@@ -1,6 +1,5 @@
 // The training of the index beside an attention: the divergence between what the attention gives to the keys, all heads together, and the
 // softmax of the index' scores, with its gradients.
-#include <limits>
 
 #include "engine/aten/sparse_attention/lightning_indexer.h"
 #include "vocabulary/sparse_attention/indexer_loss_calls.h"

@@ -4,9 +4,6 @@
 
 #include <ATen/ATen.h>
 
-#include <optional>
-#include <string_view>
-
 #include "engine/aten/adapter/adapter.h"
 #include "engine/aten/numerics/results.h"
 

@@ -2,8 +2,6 @@
 // the keys that get the most of the attention to them.
 #pragma once
 
-#include <algorithm>
-
 #include "engine/aten/numerics/indices.h"
 #include "engine/aten/sparse_attention/multiple_sequences.h"
 

@@ -1,6 +1,4 @@
 // What keeps a stream busy.
-#include <chrono>
-#include <thread>
 
 #include "engine/aten/adapter/adapter.h"
 

@@ -5,7 +5,6 @@
 
 #include <array>
 #include <cmath>
-#include <optional>
 
 namespace torch_aclnn::host::aten {
 

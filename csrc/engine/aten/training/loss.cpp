@@ -1,8 +1,6 @@
 // Losses, forward and backward. Their sums are taken in float32 for half types.
 #include <ATen/ATen.h>
 
-#include <algorithm>
-
 #include "engine/aten/adapter/adapter.h"
 #include "engine/aten/numerics/indices.h"
 #include "engine/aten/numerics/results.h"

@@ -1,8 +1,4 @@
 // Gradient scaling for mixed precision, and fused optimisers.
-#include <ATen/ATen.h>
-
-#include <algorithm>
-#include <vector>
 
 #include "engine/aten/adapter/adapter.h"
 #include "engine/aten/numerics/results.h"

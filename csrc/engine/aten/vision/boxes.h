@@ -3,8 +3,6 @@
 
 #include <ATen/ATen.h>
 
-#include <cmath>
-
 #include "engine/aten/numerics/results.h"
 
 namespace torch_aclnn::host::aten {

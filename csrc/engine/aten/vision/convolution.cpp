@@ -1,10 +1,6 @@
 // Convolutions of one to three dimensions, transposed or not.
 #include <ATen/ATen.h>
 
-#include <algorithm>
-#include <array>
-#include <limits>
-
 #include "engine/aten/adapter/adapter.h"
 #include "engine/aten/numerics/matmul_precision.h"
 #include "engine/aten/numerics/results.h"
@@ -187,12 +183,9 @@ static void compute(const call::ConvolutionBackward& a) {
 }
 
 static void compute(const call::ConvTbcBackward& a) {
-    const auto [of_input, of_weight, of_bias] =
-        at::conv_tbc_backward(operand(a.self, a.cubeMathType).contiguous(), operand(a.input, a.cubeMathType).contiguous(),
-                              operand(a.weight, a.cubeMathType).contiguous(), upcast(a.bias), a.pad);
-    write(a.gradInput, of_input);
-    write(a.gradWeight, of_weight);
-    write(a.gradBias, of_bias);
+    write_each(at::conv_tbc_backward(operand(a.self, a.cubeMathType).contiguous(), operand(a.input, a.cubeMathType).contiguous(),
+                                     operand(a.weight, a.cubeMathType).contiguous(), upcast(a.bias), a.pad),
+               a.gradInput, a.gradWeight, a.gradBias);
 }
 
 #include "vocabulary/vision/convolution_rows.inc"

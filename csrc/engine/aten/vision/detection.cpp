@@ -1,5 +1,4 @@
 // Operators of object detection: overlaps of boxes, and convolutions and attention that sample where a tensor says.
-#include <ATen/ATen.h>
 
 #include <cmath>
 

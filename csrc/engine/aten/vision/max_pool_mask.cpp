@@ -6,7 +6,6 @@
 #include <limits>
 
 #include "engine/aten/adapter/relations.h"
-#include "engine/runtime/error/error.h"
 
 namespace torch_aclnn::host::aten {
 namespace {

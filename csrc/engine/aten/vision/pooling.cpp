@@ -1,8 +1,6 @@
 // Pooling and unpooling. The gradients of average pooling and of unpooling are in libopapi.
 #include <ATen/ATen.h>
 
-#include <algorithm>
-
 #include "engine/aten/adapter/adapter.h"
 #include "engine/aten/numerics/indices.h"
 #include "engine/aten/numerics/results.h"

@@ -1,7 +1,6 @@
 // Averages of what lies in regions of images, on a grid of samples between the pixels.
 #include <ATen/ATen.h>
 
-#include <algorithm>
 #include <cmath>
 
 #include "engine/aten/adapter/adapter.h"

@@ -1,10 +1,6 @@
 // Resampling: upsampling, grid sampling and interpolation between points.
 #include <ATen/ATen.h>
 
-#include <algorithm>
-#include <limits>
-#include <utility>
-
 #include "engine/aten/adapter/adapter.h"
 #include "engine/aten/numerics/indices.h"
 #include "engine/aten/numerics/results.h"

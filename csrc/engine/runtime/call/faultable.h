@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "engine/runtime/call/traced.h"
-#include "engine/runtime/error/guarded.h"
 #include "engine/runtime/fault/injection.h"
 
 namespace torch_aclnn::host {
@@ -31,9 +30,9 @@ int guarded(FaultableFunction function, Body&& body) {
     return guarded(function.name, failing_if_asked(function, body));
 }
 
-template <class Body, class Arguments>
-int traced(FaultableFunction function, Body&& body, Arguments&& arguments) {
-    return traced(function.name, failing_if_asked(function, body), std::forward<Arguments>(arguments));
+template <class Arguments, class Body>
+int traced(FaultableFunction function, Arguments&& arguments, Body&& body) {
+    return traced(function.name, std::forward<Arguments>(arguments), failing_if_asked(function, body));
 }
 
 }  // namespace torch_aclnn::host

@@ -19,9 +19,10 @@ template <class Arguments>
     return code;
 }
 
-// guarded(), and one line in the trace. `arguments` returns the TraceDetails; it is only called when there is a trace.
-template <class Body, class Arguments>
-int traced(const char* function, Body&& body, Arguments&& arguments, FallbackCodes codes = {}) {
+// guarded(), and one line in the trace. `arguments`, as of call_arguments(), returns the TraceDetails; it is only called when there is a
+// trace, after the body.
+template <class Arguments, class Body>
+int traced(const char* function, Arguments&& arguments, Body&& body, FallbackCodes codes = {}) {
     const int64_t begin = tracing() ? begin_traced_call() : 0;
     const int code = guarded(function, body, codes);
     return begin == 0 ? code : end_traced(begin, function, code, arguments);

@@ -3,7 +3,6 @@
 // What torch_npu can do without is not here at all: it asks whether a function exists and takes another way.
 
 #include "engine/runtime/diagnostics/entry_point.h"
-#include "engine/runtime/error/error.h"
 #include "engine/runtime/error/guarded.h"
 
 namespace torch_aclnn::host {

@@ -1,23 +1,18 @@
 // The environment, read once. A setting that cannot be understood is reported by aclInit; until then the default stands in.
 
-#include "engine/runtime/config/config.h"
-
 #include <sched.h>
 
 #include <algorithm>
 #include <cctype>
 #include <cerrno>
 #include <climits>
-#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <iterator>
-#include <sstream>
 #include <utility>
 
 #include "engine/runtime/config/fault_specification.h"
 #include "engine/runtime/config/soc.h"
-#include "engine/runtime/error/error.h"
 #include "engine/runtime/error/guarded.h"
 #include "kernels/support/choices.h"
 
@@ -199,8 +194,8 @@ void read_dry_run(Settings& settings) {
     read_load(settings, "TORCH_ACLNN_HOST_EXPERT_LOAD", config.expert_load);
 }
 
-// Reads the modes, and refuses those that contradict each other: one that accepts more than the documents promise beside one that accepts
-// no more, and poison in a dry run, whose values are not known anyway.
+// Reads the modes. Refuses one that accepts more than the documents promise beside one that accepts no more. A dry run has no values to
+// poison.
 void read_modes(Settings& settings) {
     const char* const value = variable(kMode);
     if (value == nullptr) return;

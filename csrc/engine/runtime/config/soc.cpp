@@ -1,5 +1,4 @@
 #include "engine/runtime/config/soc.h"
-#include "engine/runtime/config/config.h"
 
 #include <algorithm>
 #include <iterator>

@@ -2,20 +2,16 @@
 
 #include "engine/runtime/calling_thread.h"
 #include "engine/runtime/device/device.h"
-#include "engine/runtime/error/error.h"
 #include "engine/runtime/error/guarded.h"
 #include "engine/runtime/handle_table.h"
+#include "engine/runtime/lasting.h"
 
 namespace torch_aclnn::host {
 namespace {
 
 thread_local aclrtContext thread_context = nullptr;
 
-// Never destroyed: calls still come while the process exits.
-HandleTable<Context>& contexts() {
-    static auto* const once = new HandleTable<Context>(HandleKind::context);
-    return *once;
-}
+constexpr auto& contexts = lasting<HandleTable<Context>, HandleKind::context>;
 
 std::shared_ptr<Context> find_context(aclrtContext handle) {
     auto context = contexts().find(handle);
@@ -78,9 +74,8 @@ extern "C" aclError aclrtSetCurrentContext(aclrtContext context) {
 }
 
 extern "C" aclError aclrtGetCurrentContext(aclrtContext* context) {
-    return guarded(__func__, [&] {
-        require_pointer("context", context);
+    return write_result(__func__, "context", context, [&] {
         (void)current_context();
-        *context = current_handle();
+        return current_handle();
     });
 }

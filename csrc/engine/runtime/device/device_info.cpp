@@ -6,7 +6,6 @@
 
 #include "engine/runtime/config/config.h"
 #include "engine/runtime/device/device.h"
-#include "engine/runtime/error/error.h"
 #include "engine/runtime/error/guarded.h"
 
 using namespace torch_aclnn::host;
@@ -17,17 +16,11 @@ extern "C" const char* aclrtGetSocName(void) {
 
 // The driver's, which programs look for in libascend_hal.
 extern "C" TORCH_ACLNN_HOST_API int drvGetDevNum(uint32_t* count) {
-    return guarded(__func__, [&] {
-        require_pointer("num_dev", count);
-        *count = static_cast<uint32_t>(device_count());
-    });
+    return write_result(__func__, "num_dev", count, [&] { return device_count(); });
 }
 
 extern "C" aclError aclrtGetRunMode(aclrtRunMode* runMode) {
-    return guarded(__func__, [&] {
-        require_pointer("runMode", runMode);
-        *runMode = ACL_HOST;
-    });
+    return write_result(__func__, "runMode", runMode, [&] { return ACL_HOST; });
 }
 
 extern "C" aclError aclrtGetVersion(int32_t* majorVersion, int32_t* minorVersion, int32_t* patchVersion) {

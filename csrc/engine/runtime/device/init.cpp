@@ -3,21 +3,24 @@
 #include <pthread.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
+#include <iterator>
 #include <mutex>
+#include <optional>
 
 #include "engine/runtime/call/traced.h"
+#include "engine/runtime/calling_thread.h"
 #include "engine/runtime/config/config.h"
-#include "engine/runtime/device/configuration_file.h"
+#include "engine/runtime/device/context.h"
 #include "engine/runtime/device/device.h"
 #include "engine/runtime/device/process.h"
 #include "engine/runtime/diagnostics/leaks.h"
 #include "engine/runtime/error/error.h"
-#include "engine/runtime/error/guarded.h"
 #include "engine/runtime/error/last_error.h"
 #include "engine/runtime/fault/injection.h"
+#include "engine/runtime/text.h"
 
 namespace torch_aclnn::host {
 namespace {
@@ -70,6 +73,44 @@ void print_banner() {
                  "torch_aclnn: a dry run (TORCH_ACLNN_HOST_COMPUTE=0): only small known values are computed, all others read as 0\n");
 }
 
+size_t skip_blanks(const std::string& json, size_t at) {
+    return json.find_first_not_of(" \t\r\n", at);
+}
+
+// The position after `"key" :`, or npos. Good enough for a file of two levels with distinct names.
+size_t after_key(const std::string& json, const char* key, size_t from) {
+    const std::string quoted = text('"', key, '"');
+    const size_t found = json.find(quoted, from);
+    if (found == std::string::npos) return found;
+    const size_t colon = skip_blanks(json, found + quoted.size());
+    return colon != std::string::npos && json[colon] == ':' ? skip_blanks(json, colon + 1) : std::string::npos;
+}
+
+// The digits between two quotes.
+std::optional<int> read_quoted_number(const std::string& json, size_t at) {
+    constexpr size_t kMaxDigits = 3;
+    if (at == std::string::npos || json[at] != '"') return std::nullopt;
+    const std::string digits = json.substr(at + 1, json.find('"', at + 1) - at - 1);
+    if (digits.empty() || digits.size() > kMaxDigits || digits.find_first_not_of("0123456789") != std::string::npos) return std::nullopt;
+    return std::stoi(digits);
+}
+
+// Takes over the default device, if the file that aclInit is given names one, as {"defaultDevice": {"default_device": "0"}}. A null or
+// empty path is no file.
+void apply_configuration_file(const char* path) {
+    if (path == nullptr || *path == '\0') return;
+    std::ifstream file(path);
+    if (!file) refuse(ACL_ERROR_INVALID_PARAM, "configPath", "a readable file", text('"', path, '"'));
+    const std::string json{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+    const size_t object = after_key(json, "defaultDevice", 0);
+    if (object == std::string::npos) return;
+    constexpr char kParameter[] = "configPath's default_device";
+    const auto number = read_quoted_number(json, after_key(json, "default_device", object));
+    if (!number) refuse(ACL_ERROR_RT_INVALID_DEVICEID, kParameter, "the number of a device in quotes", "something else");
+    (void)find_device(kParameter, *number);
+    set_default_device(*number);
+}
+
 }  // namespace
 
 bool finalized() noexcept {
@@ -106,30 +147,23 @@ extern "C" aclError aclInit(const char* configPath) {
         open_trace();
     });
     if (refused != ACL_SUCCESS) return refused;
-    return traced(
-        __func__,
-        [&] {
-            require_not_forked();
-            std::lock_guard<std::mutex> lock(phase_mutex);
-            if (phase == Phase::running) throw Error(ACL_ERROR_REPEAT_INITIALIZE, "the process has called it before without aclFinalize");
-            apply_configuration_file(configPath);
-            phase = Phase::running;
-            print_banner();
-        },
-        [&] { return call_arguments("configPath", configPath); });
+    return traced(__func__, call_arguments("configPath", configPath), [&] {
+        require_not_forked();
+        std::lock_guard<std::mutex> lock(phase_mutex);
+        if (phase == Phase::running) throw Error(ACL_ERROR_REPEAT_INITIALIZE, "the process has called it before without aclFinalize");
+        apply_configuration_file(configPath);
+        phase = Phase::running;
+        print_banner();
+    });
 }
 
 extern "C" aclError aclFinalize(void) {
-    return traced(
-        __func__,
-        [] {
-            if (is_forked()) return;  // what the process began with is its parent's to end
-            std::lock_guard<std::mutex> lock(phase_mutex);
-            if (phase == Phase::untouched) throw Error(ACL_ERROR_UNINITIALIZE, "aclInit has not been called");
-            if (phase == Phase::finalized)
-                throw Error(ACL_ERROR_REPEAT_FINALIZE, "the process has called it before without another aclInit");
-            phase = Phase::finalized;
-            report_leaks("aclFinalize");
-        },
-        [] { return call_arguments(); });
+    return traced(__func__, call_arguments(), [] {
+        if (is_forked()) return;  // what the process began with is its parent's to end
+        std::lock_guard<std::mutex> lock(phase_mutex);
+        if (phase == Phase::untouched) throw Error(ACL_ERROR_UNINITIALIZE, "aclInit has not been called");
+        if (phase == Phase::finalized) throw Error(ACL_ERROR_REPEAT_FINALIZE, "the process has called it before without another aclInit");
+        phase = Phase::finalized;
+        report_leaks("aclFinalize");
+    });
 }

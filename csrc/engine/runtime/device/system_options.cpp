@@ -1,7 +1,6 @@
 // Options of the whole process and of a context. Those that the engine keeps by nature are accepted, those it cannot keep refused.
 
 #include "engine/runtime/device/context.h"
-#include "engine/runtime/error/error.h"
 #include "engine/runtime/error/guarded.h"
 
 namespace torch_aclnn::host {
@@ -34,10 +33,9 @@ extern "C" TORCH_ACLNN_HOST_API aclError aclrtSetSysParamOpt(aclSysParamOpt opt,
 }
 
 extern "C" TORCH_ACLNN_HOST_API aclError aclrtGetSysParamOpt(aclSysParamOpt opt, int64_t* value) {
-    return guarded(__func__, [&] {
-        require_pointer("value", value);
+    return write_result(__func__, "value", value, [&] {
         require_option(opt, 0);
-        *value = process_options[opt];
+        return process_options[opt].load();
     });
 }
 

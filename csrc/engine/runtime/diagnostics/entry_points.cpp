@@ -1,7 +1,5 @@
 // The list of the engine's entry points, and how often each ran.
 
-#include <algorithm>
-#include <cstring>
 #include <mutex>
 #include <unordered_set>
 
@@ -9,6 +7,7 @@
 #include "engine/runtime/diagnostics/entry_point.h"
 #include "engine/runtime/diagnostics/records.h"
 #include "engine/runtime/error/guarded.h"
+#include "engine/runtime/lasting.h"
 
 namespace torch_aclnn::host {
 namespace {
@@ -19,11 +18,7 @@ struct EntryPoints {
     std::unordered_set<EntryPoint*> all;
 };
 
-// Never destroyed: the libraries' static objects take themselves out while the process exits.
-EntryPoints& entry_points() {
-    static auto* const once = new EntryPoints;
-    return *once;
-}
+constexpr auto& entry_points = lasting<EntryPoints>;
 
 }  // namespace
 

@@ -4,13 +4,11 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
 #include <set>
-#include <string>
 
 #include "acl/acl.h"
 #include "engine/runtime/diagnostics/call_stack.h"

@@ -1,5 +1,6 @@
 #include "engine/runtime/diagnostics/json.h"
 
+#include <charconv>
 #include <cmath>
 #include <cstdio>
 

@@ -1,8 +1,6 @@
 // The text of a JSON object, as a line of the trace is one.
 #pragma once
 
-#include <charconv>
-#include <cstdint>
 #include <string>
 #include <string_view>
 #include <type_traits>

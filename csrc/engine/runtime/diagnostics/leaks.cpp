@@ -8,6 +8,7 @@
 
 #include "engine/runtime/config/config.h"
 #include "engine/runtime/diagnostics/findings.h"
+#include "engine/runtime/lasting.h"
 #include "engine/runtime/text.h"
 
 namespace torch_aclnn::host {
@@ -19,10 +20,7 @@ struct LeakReports {
 };
 
 // Libraries add to it while they are loaded, perhaps before this file's own objects are made.
-LeakReports& leak_reports() {
-    static auto* const once = new LeakReports;
-    return *once;
-}
+constexpr auto& leak_reports = lasting<LeakReports>;
 
 std::string description(const Leak& leak) {
     if (leak.count == 1) return leak.first;

@@ -1,11 +1,9 @@
 // TORCH_ACLNN_HOST_MODE=leaks: what a program has not given back at aclFinalize, or at its end if it does not call that.
 #pragma once
 
-#include <string>
 #include <vector>
 
 #include "engine/runtime/diagnostics/call_stack.h"
-#include "engine/runtime/visibility.h"
 
 namespace torch_aclnn::host {
 

@@ -6,7 +6,6 @@
 #include <string_view>
 
 #include "engine/runtime/diagnostics/entry_point.h"
-#include "engine/runtime/error/error.h"
 #include "engine/runtime/error/guarded.h"
 
 using namespace torch_aclnn::host;

@@ -3,7 +3,6 @@
 
 #include <unistd.h>
 
-#include <array>
 #include <cstdint>
 #include <cstring>
 

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <tuple>
 
 #include "acl/acl.h"
 #include "engine/runtime/diagnostics/json.h"
@@ -46,16 +47,41 @@ void add_arguments(JsonObject& arguments, const char* name, const Value& value, 
     arguments.add(name, value);
     add_arguments(arguments, rest...);
 }
+// The arguments of a call, which it refers to: they are read when the call is over, if there is a trace.
 template <class... NamesAndValues>
-TraceDetails call_arguments(const NamesAndValues&... names_and_values) {
-    TraceDetails details;
-    add_arguments(details.arguments, names_and_values...);
-    return details;
+class CallArguments {
+   public:
+    explicit CallArguments(const NamesAndValues&... names_and_values) : all_(names_and_values...) {}
+    CallArguments& on(const aclrtStream& stream) {
+        stream_ = &stream;
+        return *this;
+    }
+    TraceDetails operator()() const {
+        TraceDetails details;
+        std::apply([&](const auto&... all) { add_arguments(details.arguments, all...); }, all_);
+        return stream_ == nullptr ? details : details.on(*stream_);
+    }
+
+   private:
+    const std::tuple<const NamesAndValues&...> all_;
+    const aclrtStream* stream_ = nullptr;
+};
+template <class... NamesAndValues>
+CallArguments<NamesAndValues...> call_arguments(const NamesAndValues&... names_and_values) {
+    return CallArguments<NamesAndValues...>(names_and_values...);
 }
-// What the pointer of a result points at.
+// What the pointer of a result points at when the call is over.
 template <class Value>
-Value value_at(const Value* place) {
-    return place == nullptr ? Value{} : *place;
+struct ValueAt {
+    const Value* place;
+};
+template <class Value>
+ValueAt<Value> value_at(const Value* place) {
+    return {place};
+}
+template <class Value>
+std::string json_of(const ValueAt<Value>& value) {
+    return json_of(value.place == nullptr ? Value{} : *value.place);
 }
 
 // Around a call of the C interface. Between the two the errors of the calling thread are no lines of their own.

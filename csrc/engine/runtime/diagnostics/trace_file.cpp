@@ -14,6 +14,7 @@
 
 #include "engine/runtime/config/config.h"
 #include "engine/runtime/error/error.h"
+#include "engine/runtime/lasting.h"
 
 namespace torch_aclnn::host {
 namespace {
@@ -37,10 +38,7 @@ struct TraceFile {
     std::atomic<const Target*> target{nullptr};
     std::string (*first_line)() = nullptr;
 };
-TraceFile& trace_file() {
-    static auto* const once = new TraceFile;
-    return *once;
-}
+constexpr auto& trace_file = lasting<TraceFile>;
 
 // The path, with the number of the process in the place of each %p.
 std::string path_of_process() {

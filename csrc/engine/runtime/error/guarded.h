@@ -37,4 +37,13 @@ inline void require_pointer(const char* parameter, const void* pointer) {
     if (pointer == nullptr) refuse(ACL_ERROR_INVALID_PARAM, parameter, "a value", "null");
 }
 
+// Runs the body of a C function that has one result: writes what `read` returns to the caller's `place`.
+template <class Function, class Result, class Read>
+int write_result(Function function, const char* parameter, Result* place, Read&& read) {
+    return guarded(function, [&] {
+        require_pointer(parameter, place);
+        *place = static_cast<Result>(read());
+    });
+}
+
 }  // namespace torch_aclnn::host

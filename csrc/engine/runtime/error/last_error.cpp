@@ -3,10 +3,8 @@
 #include <cstdio>
 #include <cstring>
 #include <new>
-#include <stdexcept>
 
 #include "engine/runtime/error/code_table.h"
-#include "engine/runtime/error/error.h"
 #include "engine/runtime/error/guarded.h"
 #include "engine/runtime/error/last_error.h"
 
@@ -68,6 +66,10 @@ int record(const char* function, int code, const char* message) noexcept {
 }
 
 }  // namespace
+
+void refuse(int code, const std::string& parameter, const std::string& expected, const std::string& got) {
+    throw Error(code, parameter + ": expected " + expected + ", got " + got);
+}
 
 const char* recent_message() noexcept {
     return last_error.message;

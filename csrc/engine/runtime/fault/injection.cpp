@@ -11,8 +11,8 @@
 #include "engine/runtime/config/config.h"
 #include "engine/runtime/config/fault_specification.h"
 #include "engine/runtime/error/code_table.h"
-#include "engine/runtime/error/error.h"
 #include "engine/runtime/error/guarded.h"
+#include "engine/runtime/lasting.h"
 #include "hccl/hccl_types.h"
 #include "torch_aclnn/faults.h"
 
@@ -48,11 +48,7 @@ struct State {
     int last_error = 0;
 };
 
-// Never destroyed: calls still come while the process exits.
-State& state() {
-    static auto* const once = new State;
-    return *once;
-}
+constexpr auto& state = lasting<State>;
 
 bool is_allocation(const char* function) {
     for (const char* name : {"aclrtMalloc", "aclrtMallocAlign32", "aclrtMallocPhysical"})

@@ -1,14 +1,10 @@
 #include "engine/runtime/graph/capture.h"
 
-#include <utility>
-
 #include "engine/runtime/calling_thread.h"
-#include "engine/runtime/error/error.h"
 #include "engine/runtime/error/guarded.h"
 #include "engine/runtime/graph/task_group.h"
 #include "engine/runtime/stream/event.h"
 #include "engine/runtime/stream/stream.h"
-#include "engine/runtime/stream/task.h"
 
 namespace torch_aclnn::host {
 namespace {

@@ -1,15 +1,10 @@
 // The capture of a graph: the streams that take part, how far each has come, and what made it fail.
 #pragma once
 
-#include <map>
-#include <memory>
-#include <optional>
-
 #include "engine/runtime/error/error.h"
 #include "engine/runtime/graph/graph.h"
 #include "engine/runtime/stream/active_capture.h"
 #include "engine/runtime/stream/stream_clock.h"
-#include "engine/runtime/stream/task.h"
 
 namespace torch_aclnn::host {
 

@@ -2,11 +2,7 @@
 
 #include "acl/acl_mdl.h"
 #include "engine/runtime/call/faultable.h"
-#include "engine/runtime/call/traced.h"
-#include "engine/runtime/config/config.h"
 #include "engine/runtime/config/soc.h"
-#include "engine/runtime/error/error.h"
-#include "engine/runtime/error/guarded.h"
 #include "engine/runtime/graph/capture.h"
 #include "engine/runtime/graph/task_group.h"
 #include "engine/runtime/stream/stream.h"
@@ -28,24 +24,18 @@ void require_product_with_captures() {
 using namespace torch_aclnn::host;
 
 extern "C" aclError aclmdlRICaptureBegin(aclrtStream stream, aclmdlRICaptureMode mode) {
-    return traced(
-        can_fail(__func__),
-        [&] {
-            require_product_with_captures();
-            Capture::begin(find_usable_stream(stream), require_capture_mode(mode));
-        },
-        [&] { return call_arguments("mode", static_cast<int>(mode)).on(stream); });
+    return traced(can_fail(__func__), call_arguments("mode", static_cast<int>(mode)).on(stream), [&] {
+        require_product_with_captures();
+        Capture::begin(find_usable_stream(stream), require_capture_mode(mode));
+    });
 }
 
 extern "C" aclError aclmdlRICaptureEnd(aclrtStream stream, aclmdlRI* modelRI) {
-    return traced(
-        can_fail(__func__),
-        [&] {
-            require_pointer("modelRI", modelRI);
-            *modelRI = nullptr;
-            *modelRI = Capture::end(*find_stream(stream));
-        },
-        [&] { return call_arguments("modelRI", value_at(modelRI)).on(stream); });
+    return traced(can_fail(__func__), call_arguments("modelRI", value_at(modelRI)).on(stream), [&] {
+        require_pointer("modelRI", modelRI);
+        *modelRI = nullptr;
+        *modelRI = Capture::end(*find_stream(stream));
+    });
 }
 
 // No line in the trace: torch_npu asks at every turn.
@@ -60,35 +50,28 @@ extern "C" aclError aclmdlRICaptureGetInfo(aclrtStream stream, aclmdlRICaptureSt
 }
 
 extern "C" aclError aclmdlRICaptureThreadExchangeMode(aclmdlRICaptureMode* mode) {
-    return traced(
-        can_fail(__func__),
-        [&] {
-            require_pointer("mode", mode);
-            *mode = exchange_thread_mode(require_capture_mode(*mode));
-        },
-        [&] { return call_arguments("mode", static_cast<int>(value_at(mode))); });
+    return traced(can_fail(__func__), call_arguments("mode", value_at(mode)), [&] {
+        require_pointer("mode", mode);
+        *mode = exchange_thread_mode(require_capture_mode(*mode));
+    });
 }
 
 extern "C" aclError aclmdlRICaptureTaskGrpBegin(aclrtStream stream) {
-    return traced(can_fail(__func__), [&] { Capture::begin_group(*find_stream(stream)); }, [&] { return call_arguments().on(stream); });
+    return traced(can_fail(__func__), call_arguments().on(stream), [&] { Capture::begin_group(*find_stream(stream)); });
 }
 
 extern "C" aclError aclmdlRICaptureTaskGrpEnd(aclrtStream stream, aclrtTaskGrp* handle) {
-    return traced(
-        can_fail(__func__),
-        [&] {
-            require_pointer("handle", handle);
-            *handle = Capture::end_group(*find_stream(stream));
-        },
-        [&] { return call_arguments("handle", value_at(handle)).on(stream); });
+    return traced(can_fail(__func__), call_arguments("handle", value_at(handle)).on(stream), [&] {
+        require_pointer("handle", handle);
+        *handle = Capture::end_group(*find_stream(stream));
+    });
 }
 
 extern "C" aclError aclmdlRICaptureTaskUpdateBegin(aclrtStream stream, aclrtTaskGrp handle) {
-    return traced(
-        can_fail(__func__), [&] { TaskUpdate::begin(*find_usable_stream(stream), handle); },
-        [&] { return call_arguments("handle", handle).on(stream); });
+    return traced(can_fail(__func__), call_arguments("handle", handle).on(stream),
+                  [&] { TaskUpdate::begin(*find_usable_stream(stream), handle); });
 }
 
 extern "C" aclError aclmdlRICaptureTaskUpdateEnd(aclrtStream stream) {
-    return traced(can_fail(__func__), [&] { TaskUpdate::end(*find_stream(stream)); }, [&] { return call_arguments().on(stream); });
+    return traced(can_fail(__func__), call_arguments().on(stream), [&] { TaskUpdate::end(*find_stream(stream)); });
 }

@@ -1,21 +1,15 @@
 #include "engine/runtime/graph/condition.h"
 
-#include <atomic>
-
 #include "acl/acl_rt.h"
 #include "engine/runtime/config/config.h"
-#include "engine/runtime/error/error.h"
 #include "engine/runtime/error/guarded.h"
 #include "engine/runtime/handle_table.h"
+#include "engine/runtime/lasting.h"
 
 namespace torch_aclnn::host {
 namespace {
 
-// Never destroyed: calls still come while the process exits.
-HandleTable<Condition>& conditions() {
-    static auto* const once = new HandleTable<Condition>(HandleKind::condition);
-    return *once;
-}
+constexpr auto& conditions = lasting<HandleTable<Condition>, HandleKind::condition>;
 
 void* allocate_value() {
     if (config().dry_run)

@@ -1,13 +1,9 @@
 // Conditional tasks: a step of a graph that replays one of several branches, graphs of their own, by a value in device memory.
 #pragma once
 
-#include <memory>
-#include <vector>
-
 #include "acl/acl_mdl.h"
 #include "engine/runtime/graph/graph.h"
 #include "engine/runtime/memory/memory_range.h"
-#include "engine/runtime/stream/task.h"
 
 namespace torch_aclnn::host {
 

@@ -1,9 +1,6 @@
 // The functions of a program that captures conditional tasks.
 
 #include "engine/runtime/call/faultable.h"
-#include "engine/runtime/call/traced.h"
-#include "engine/runtime/error/error.h"
-#include "engine/runtime/error/guarded.h"
 #include "engine/runtime/graph/capture.h"
 #include "engine/runtime/graph/condition.h"
 #include "engine/runtime/stream/stream.h"
@@ -54,41 +51,32 @@ using namespace torch_aclnn::host;
 
 extern "C" aclError aclmdlRICondHandleCreate(aclmdlRI modelRI, uint32_t defaultLaunchValue, aclmdlRICondHandleFlag flag,
                                              aclmdlRICondHandle* handle) {
-    return traced(
-        can_fail(__func__),
-        [&] {
-            require_pointer("handle", handle);
-            *handle = nullptr;
-            if (flag != 0 && flag != ACL_MODEL_RI_COND_HANDLE_ASSIGN_DEFAULT)
-                refuse(ACL_ERROR_RT_PARAM_INVALID, "flag", "0 or 1", std::to_string(flag));
-            *handle = add_condition(find_captured_graph(modelRI), defaultLaunchValue, flag != 0);
-        },
-        [&] {
-            return call_arguments("modelRI", modelRI, "defaultLaunchValue", defaultLaunchValue, "flag", static_cast<int>(flag), "handle",
-                                  value_at(handle));
-        });
+    return traced(can_fail(__func__),
+                  call_arguments("modelRI", modelRI, "defaultLaunchValue", defaultLaunchValue, "flag", static_cast<int>(flag), "handle",
+                                 value_at(handle)),
+                  [&] {
+                      require_pointer("handle", handle);
+                      *handle = nullptr;
+                      if (flag != 0 && flag != ACL_MODEL_RI_COND_HANDLE_ASSIGN_DEFAULT)
+                          refuse(ACL_ERROR_RT_PARAM_INVALID, "flag", "0 or 1", std::to_string(flag));
+                      *handle = add_condition(find_captured_graph(modelRI), defaultLaunchValue, flag != 0);
+                  });
 }
 
 extern "C" aclError aclmdlRICondHandleGetCondPtr(aclmdlRICondHandle handle, uint64_t** ptr) {
-    return guarded(__func__, [&] {
-        require_pointer("ptr", ptr);
-        *ptr = static_cast<uint64_t*>(find_condition(handle)->address());
-    });
+    return write_result(__func__, "ptr", ptr, [&] { return static_cast<uint64_t*>(find_condition(handle)->address()); });
 }
 
 extern "C" aclError aclmdlRIAddCondTask(aclmdlRICondTaskParams params, aclrtStream stream, uint32_t flags) {
-    return traced(
-        can_fail(__func__),
-        [&] {
-            if (flags != 0) refuse(ACL_ERROR_RT_PARAM_INVALID, "flags", "0", std::to_string(flags));
-            add_conditional_task(params, *find_usable_stream(stream));
-        },
-        [&] { return call_arguments("handle", params.handle, "type", static_cast<int>(params.type), "size", params.size).on(stream); });
+    return traced(can_fail(__func__),
+                  call_arguments("handle", params.handle, "type", static_cast<int>(params.type), "size", params.size).on(stream), [&] {
+                      if (flags != 0) refuse(ACL_ERROR_RT_PARAM_INVALID, "flags", "0", std::to_string(flags));
+                      add_conditional_task(params, *find_usable_stream(stream));
+                  });
 }
 
 // Into a branch of a conditional task.
 extern "C" aclError aclmdlRICaptureToModelRIBegin(aclrtStream stream, aclmdlRI modelRI, aclmdlRICaptureMode mode) {
-    return traced(
-        can_fail(__func__), [&] { Capture::begin_branch(find_usable_stream(stream), modelRI, require_capture_mode(mode)); },
-        [&] { return call_arguments("modelRI", modelRI, "mode", static_cast<int>(mode)).on(stream); });
+    return traced(can_fail(__func__), call_arguments("modelRI", modelRI, "mode", static_cast<int>(mode)).on(stream),
+                  [&] { Capture::begin_branch(find_usable_stream(stream), modelRI, require_capture_mode(mode)); });
 }

@@ -1,20 +1,14 @@
 #include "engine/runtime/graph/graph.h"
 
-#include <algorithm>
-#include <utility>
-
-#include "engine/runtime/config/config.h"
 #include "engine/runtime/diagnostics/leaks.h"
-#include "engine/runtime/error/error.h"
 #include "engine/runtime/error/guarded.h"
 #include "engine/runtime/graph/condition.h"
 #include "engine/runtime/graph/task_group.h"
 #include "engine/runtime/handle_table.h"
+#include "engine/runtime/lasting.h"
 #include "engine/runtime/memory/device_memory.h"
-#include "engine/runtime/stream/memory_value.h"
 #include "engine/runtime/stream/stream.h"
 #include "engine/runtime/stream/stream_order.h"
-#include "engine/runtime/stream/task.h"
 
 namespace torch_aclnn::host {
 namespace {
@@ -26,11 +20,7 @@ uint32_t next_id() {
     return newest.fetch_add(1, std::memory_order_relaxed) + 1;
 }
 
-// Never destroyed: calls still come while the process exits.
-HandleTable<Graph>& graphs() {
-    static auto* const once = new HandleTable<Graph>(HandleKind::graph);
-    return *once;
-}
+constexpr auto& graphs = lasting<HandleTable<Graph>, HandleKind::graph>;
 
 void list_leaked_graphs(LeakList& list) {
     graphs().for_each([&](const void* handle, const Graph& graph) {
@@ -79,23 +69,20 @@ class BeginExecution final : public NamedTask {
 };
 
 // One step of one replay. Which task it runs is decided when its turn comes, as an update may come first.
-class ReplayedTask final : public Task {
+class ReplayedTask final : public NamedTask {
    public:
     ReplayedTask(std::shared_ptr<Graph> graph, size_t step)
-        : graph_(std::move(graph)), step_(step), name_(graph_->task_of(step)->task->name()) {}
+        : NamedTask(graph->task_of(step)->task->name()), graph_(std::move(graph)), step_(step) {}
 
-    const char* name() const override { return name_; }
     std::vector<MemoryAccess> accesses() const override { return graph_->task_of(step_)->task->accesses(); }
     Nature nature() const override { return graph_->task_of(step_)->task->nature(); }
     std::optional<Choice> choice() const override { return graph_->task_of(step_)->task->choice(); }
     void run() override { call(*graph_->task_of(step_), &Task::run); }
     void skip() override { call(*graph_->task_of(step_), &Task::skip); }
-    void finish() noexcept override { delete this; }
 
    private:
     const std::shared_ptr<Graph> graph_;
     const size_t step_;
-    const char* const name_;
 };
 
 }  // namespace

@@ -2,12 +2,9 @@
 #pragma once
 
 #include <atomic>
-#include <memory>
 #include <mutex>
-#include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "acl/acl_mdl.h"
 #include "engine/runtime/stream/task.h"

@@ -1,13 +1,9 @@
 // The functions of a program that has captured a graph.
 
 #include <cstdio>
-#include <memory>
 
 #include "acl/acl_mdl.h"
 #include "engine/runtime/call/faultable.h"
-#include "engine/runtime/call/traced.h"
-#include "engine/runtime/error/error.h"
-#include "engine/runtime/error/guarded.h"
 #include "engine/runtime/graph/graph.h"
 #include "engine/runtime/stream/recorder.h"
 #include "engine/runtime/stream/stream.h"
@@ -77,15 +73,12 @@ void write_json(const Graph& graph, const char* path) {
 using namespace torch_aclnn::host;
 
 extern "C" aclError aclmdlRIExecuteAsync(aclmdlRI modelRI, aclrtStream stream) {
-    return traced(
-        can_fail(__func__),
-        [&] {
-            const auto graph = find_complete_graph(modelRI);
-            const auto where = find_usable_stream(stream);
-            require_replay(*graph, *where);
-            graph->replay(*where);
-        },
-        [&] { return call_arguments("modelRI", modelRI).on(stream); });
+    return traced(can_fail(__func__), call_arguments("modelRI", modelRI).on(stream), [&] {
+        const auto graph = find_complete_graph(modelRI);
+        const auto where = find_usable_stream(stream);
+        require_replay(*graph, *where);
+        graph->replay(*where);
+    });
 }
 
 // Runs the graph on the default stream of its device, which must be the thread's.
@@ -115,20 +108,14 @@ extern "C" aclError aclmdlRIGetName(aclmdlRI modelRI, uint32_t maxLen, char* nam
 
 // Replays that have begun keep what they need.
 extern "C" aclError aclmdlRIDestroy(aclmdlRI modelRI) {
-    return traced(
-        __func__,
-        [&] {
-            find_complete_graph(modelRI);
-            remove_graph(modelRI);
-        },
-        [&] { return call_arguments("modelRI", modelRI); });
+    return traced(__func__, call_arguments("modelRI", modelRI), [&] {
+        find_complete_graph(modelRI);
+        remove_graph(modelRI);
+    });
 }
 
 extern "C" aclError aclmdlRIGetId(aclmdlRI modelRI, uint32_t* modelRIId) {
-    return guarded(__func__, [&] {
-        require_pointer("modelRIId", modelRIId);
-        *modelRIId = find_graph(modelRI)->id();
-    });
+    return write_result(__func__, "modelRIId", modelRIId, [&] { return find_graph(modelRI)->id(); });
 }
 
 extern "C" aclError aclmdlRIDebugPrint(aclmdlRI modelRI) {

@@ -2,32 +2,25 @@
 
 #include <cstring>
 
-#include "engine/runtime/error/error.h"
 #include "engine/runtime/error/guarded.h"
 #include "engine/runtime/handle_table.h"
+#include "engine/runtime/lasting.h"
 #include "engine/runtime/stream/stream.h"
-#include "engine/runtime/stream/task.h"
 
 namespace torch_aclnn::host {
 namespace {
 
-// Never destroyed: calls still come while the process exits.
-HandleTable<TaskGroup>& groups() {
-    static auto* const once = new HandleTable<TaskGroup>(HandleKind::task_group);
-    return *once;
-}
+constexpr auto& groups = lasting<HandleTable<TaskGroup>, HandleKind::task_group>;
 
 // Replaces the tasks in stream order, because a replay may wait for the update.
-class Replacement final : public Task {
+class Replacement final : public NamedTask {
    public:
     Replacement(std::shared_ptr<Graph> graph, const std::vector<size_t>& steps, std::vector<std::shared_ptr<KeptTask>> tasks)
-        : graph_(std::move(graph)), steps_(steps), tasks_(std::move(tasks)) {}
+        : NamedTask("aclmdlRICaptureTaskUpdateEnd"), graph_(std::move(graph)), steps_(steps), tasks_(std::move(tasks)) {}
 
-    const char* name() const override { return "aclmdlRICaptureTaskUpdateEnd"; }
     void run() override {
         for (size_t i = 0; i < steps_.size(); ++i) graph_->replace(steps_[i], tasks_[i]);
     }
-    void finish() noexcept override { delete this; }
 
    private:
     const std::shared_ptr<Graph> graph_;

@@ -1,12 +1,8 @@
 // Tasks of a graph that can be replaced by others of the same kind, which are launched with other arguments.
 #pragma once
 
-#include <memory>
-#include <vector>
-
 #include "engine/runtime/graph/graph.h"
 #include "engine/runtime/stream/recorder.h"
-#include "engine/runtime/stream/task.h"
 
 namespace torch_aclnn::host {
 

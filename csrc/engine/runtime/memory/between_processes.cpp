@@ -4,14 +4,10 @@
 
 #include <cstdio>
 #include <cstring>
-#include <map>
-#include <mutex>
-#include <string>
 
 #include "engine/runtime/call/traced.h"
 #include "engine/runtime/device/device.h"
-#include "engine/runtime/error/error.h"
-#include "engine/runtime/error/guarded.h"
+#include "engine/runtime/lasting.h"
 #include "engine/runtime/memory/access_history.h"
 #include "engine/runtime/memory/address_arithmetic.h"
 #include "engine/runtime/memory/allocation_map.h"
@@ -112,11 +108,7 @@ class ImportedAllocations {
     std::map<uint64_t, Block> imports_;
 };
 
-// Never destroyed: memory is still unmapped while the process exits.
-ImportedAllocations& imported_allocations() {
-    static auto* const once = new ImportedAllocations;
-    return *once;
-}
+constexpr auto& imported_allocations = lasting<ImportedAllocations>;
 
 void require_list(const int32_t* processes, size_t count) {
     require_pointer("pid", processes);
@@ -129,93 +121,67 @@ void require_list(const int32_t* processes, size_t count) {
 using namespace torch_aclnn::host;
 
 extern "C" TORCH_ACLNN_HOST_API aclError aclrtIpcMemGetExportKey(void* devPtr, size_t size, char* key, size_t len, uint64_t flags) {
-    return traced(
-        __func__,
-        [&] {
-            require_pointer("devPtr", devPtr);
-            require_pointer("key", key);
-            if (len < kKeySize) refuse(ACL_ERROR_RT_PARAM_INVALID, "len", std::to_string(kKeySize), std::to_string(len));
-            require_share_flags(flags);
-            write_key(key, kKeySize, shared_allocations().share(allocation_for(devPtr, size), number(devPtr), size, flags == 1));
-        },
-        [&] { return call_arguments("devPtr", devPtr, "size", size, "flags", flags); });
+    return traced(__func__, call_arguments("devPtr", devPtr, "size", size, "flags", flags), [&] {
+        require_pointer("devPtr", devPtr);
+        require_pointer("key", key);
+        if (len < kKeySize) refuse(ACL_ERROR_RT_PARAM_INVALID, "len", std::to_string(kKeySize), std::to_string(len));
+        require_share_flags(flags);
+        write_key(key, kKeySize, shared_allocations().share(allocation_for(devPtr, size), number(devPtr), size, flags == 1));
+    });
 }
 
 extern "C" TORCH_ACLNN_HOST_API aclError aclrtIpcMemSetImportPid(const char* key, int32_t* pid, size_t num) {
-    return traced(
-        __func__,
-        [&] {
-            require_list(pid, num);
-            allow("key", read_key(key).number, ShareKind::allocation, pid, num);
-        },
-        [&] { return call_arguments("key", key, "num", num); });
+    return traced(__func__, call_arguments("key", key, "num", num), [&] {
+        require_list(pid, num);
+        allow("key", read_key(key).number, ShareKind::allocation, pid, num);
+    });
 }
 
 extern "C" TORCH_ACLNN_HOST_API aclError aclrtIpcMemImportByKey(void** devPtr, const char* key, uint64_t flags) {
-    return traced(
-        __func__,
-        [&] {
-            require_pointer("devPtr", devPtr);
-            require_share_flags(flags);
-            *devPtr = imported_allocations().add(read_key(key));
-        },
-        [&] { return call_arguments("devPtr", value_at(devPtr), "key", key, "flags", flags); });
+    return traced(__func__, call_arguments("devPtr", value_at(devPtr), "key", key, "flags", flags), [&] {
+        require_pointer("devPtr", devPtr);
+        require_share_flags(flags);
+        *devPtr = imported_allocations().add(read_key(key));
+    });
 }
 
 // In the process that imported the memory it is gone; in the one that exported it, it stays, and nobody else can import it any more.
 extern "C" TORCH_ACLNN_HOST_API aclError aclrtIpcMemClose(const char* key) {
-    return traced(
-        __func__,
-        [&] {
-            const Shared read = read_key(key);
-            if (!imported_allocations().remove(read) && !end_share(read.number, ShareKind::allocation))
-                refuse(ACL_ERROR_RT_PARAM_INVALID, "key", "one that this process has exported or imported, and not closed", key);
-        },
-        [&] { return call_arguments("key", key); });
+    return traced(__func__, call_arguments("key", key), [&] {
+        const Shared read = read_key(key);
+        if (!imported_allocations().remove(read) && !end_share(read.number, ShareKind::allocation))
+            refuse(ACL_ERROR_RT_PARAM_INVALID, "key", "one that this process has exported or imported, and not closed", key);
+    });
 }
 
 extern "C" TORCH_ACLNN_HOST_API aclError aclrtMemExportToShareableHandle(aclrtDrvMemHandle handle, aclrtMemHandleType handleType,
                                                                          uint64_t flags, uint64_t* shareableHandle) {
-    return traced(
-        __func__,
-        [&] {
-            require_pointer("shareableHandle", shareableHandle);
-            if (handleType != ACL_MEM_HANDLE_TYPE_NONE) refuse(ACL_ERROR_RT_PARAM_INVALID, "handleType", "0", std::to_string(handleType));
-            require_share_flags(flags);
-            *shareableHandle = find_physical(handle)->share(flags == 1);
-        },
-        [&] { return call_arguments("handle", handle, "flags", flags, "shareableHandle", value_at(shareableHandle)); });
+    return traced(__func__, call_arguments("handle", handle, "flags", flags, "shareableHandle", value_at(shareableHandle)), [&] {
+        require_pointer("shareableHandle", shareableHandle);
+        if (handleType != ACL_MEM_HANDLE_TYPE_NONE) refuse(ACL_ERROR_RT_PARAM_INVALID, "handleType", "0", std::to_string(handleType));
+        require_share_flags(flags);
+        *shareableHandle = find_physical(handle)->share(flags == 1);
+    });
 }
 
 extern "C" TORCH_ACLNN_HOST_API aclError aclrtMemSetPidToShareableHandle(uint64_t shareableHandle, int32_t* pid, size_t pidNum) {
-    return traced(
-        __func__,
-        [&] {
-            require_list(pid, pidNum);
-            allow("shareableHandle", shareableHandle, ShareKind::physical, pid, pidNum);
-        },
-        [&] { return call_arguments("shareableHandle", shareableHandle, "pidNum", pidNum); });
+    return traced(__func__, call_arguments("shareableHandle", shareableHandle, "pidNum", pidNum), [&] {
+        require_list(pid, pidNum);
+        allow("shareableHandle", shareableHandle, ShareKind::physical, pid, pidNum);
+    });
 }
 
 // Documented: not in the process that exported it.
 extern "C" TORCH_ACLNN_HOST_API aclError aclrtMemImportFromShareableHandle(uint64_t shareableHandle, int32_t deviceId,
                                                                            aclrtDrvMemHandle* handle) {
-    return traced(
-        __func__,
-        [&] {
-            require_pointer("handle", handle);
-            Device& device = find_device("deviceId", deviceId);
-            if (is_own(shareableHandle))
-                refuse(ACL_ERROR_RT_PARAM_INVALID, "shareableHandle", "memory of another process", "this process's");
-            *handle =
-                add_physical(std::make_shared<Physical>(device, find_shared("shareableHandle", shareableHandle, ShareKind::physical)));
-        },
-        [&] { return call_arguments("shareableHandle", shareableHandle, "deviceId", deviceId, "handle", value_at(handle)); });
+    return traced(__func__, call_arguments("shareableHandle", shareableHandle, "deviceId", deviceId, "handle", value_at(handle)), [&] {
+        require_pointer("handle", handle);
+        Device& device = find_device("deviceId", deviceId);
+        if (is_own(shareableHandle)) refuse(ACL_ERROR_RT_PARAM_INVALID, "shareableHandle", "memory of another process", "this process's");
+        *handle = add_physical(std::make_shared<Physical>(device, find_shared("shareableHandle", shareableHandle, ShareKind::physical)));
+    });
 }
 
 extern "C" TORCH_ACLNN_HOST_API aclError aclrtDeviceGetBareTgid(int32_t* pid) {
-    return guarded(__func__, [&] {
-        require_pointer("pid", pid);
-        *pid = getpid();
-    });
+    return write_result(__func__, "pid", pid, [&] { return getpid(); });
 }

@@ -3,13 +3,13 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <map>
 #include <mutex>
 
 #include "engine/runtime/config/config.h"
 #include "engine/runtime/device/device.h"
 #include "engine/runtime/error/error.h"
+#include "engine/runtime/lasting.h"
 #include "engine/runtime/memory/address_arithmetic.h"
 #include "engine/runtime/memory/address_limit.h"
 #include "engine/runtime/memory/host_view.h"
@@ -105,11 +105,7 @@ class AddressRange {
     std::map<uintptr_t, size_t> taken_;
 };
 
-// Never destroyed: memory is still freed while the process exits.
-AddressRange& range() {
-    static auto* const once = new AddressRange;
-    return *once;
-}
+constexpr auto& range = lasting<AddressRange>;
 
 }  // namespace
 

@@ -5,10 +5,8 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <csignal>
 #include <ctime>
-#include <mutex>
 
 #include "engine/runtime/config/config.h"
 #include "engine/runtime/diagnostics/findings.h"

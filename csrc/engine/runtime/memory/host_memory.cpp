@@ -1,24 +1,33 @@
 // Host memory that is known to the runtime: pinned on an NPU, ordinary here.
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "engine/runtime/call/faultable.h"
-#include "engine/runtime/call/traced.h"
-#include "engine/runtime/config/config.h"
 #include "engine/runtime/device/device.h"
 #include "engine/runtime/device/process.h"
-#include "engine/runtime/error/error.h"
-#include "engine/runtime/error/guarded.h"
 #include "engine/runtime/memory/address_arithmetic.h"
 #include "engine/runtime/memory/allocation_map.h"
 #include "engine/runtime/memory/memory_history.h"
 #include "engine/runtime/memory/memory_use.h"
 #include "engine/runtime/memory/poison.h"
-#include "engine/runtime/memory/system_memory.h"
 
 using namespace torch_aclnn::host;
 
 namespace {
+
+struct Free {
+    void operator()(void* memory) const noexcept { std::free(memory); }
+};
+using SystemMemory = std::unique_ptr<void, Free>;
+
+// Not initialised. 207001 if the machine has not that much.
+SystemMemory allocate_system_memory(size_t size, size_t alignment) {
+    void* memory = nullptr;
+    if (posix_memalign(&memory, alignment, size) != 0)
+        throw Error(ACL_ERROR_RT_MEMORY_ALLOCATION, text("the machine is out of memory: asked for ", size, " bytes"));
+    return SystemMemory(memory);
+}
 
 std::shared_ptr<const CallStack> stack_for_leaks() {
     return config().list_leaks ? std::make_shared<const CallStack>(CallStack::here()) : nullptr;
@@ -73,57 +82,44 @@ void register_host(void* ptr, uint64_t size) {
 }  // namespace
 
 extern "C" aclError aclrtMallocHost(void** hostPtr, size_t size) {
-    return traced(
-        can_fail(__func__), [&] { allocate_host("hostPtr", hostPtr, size); },
-        [&] { return call_arguments("hostPtr", value_at(hostPtr), "size", size); });
+    return traced(can_fail(__func__), call_arguments("hostPtr", value_at(hostPtr), "size", size),
+                  [&] { allocate_host("hostPtr", hostPtr, size); });
 }
 
 extern "C" aclError aclrtMallocHostWithCfg(void** ptr, uint64_t size, aclrtMallocConfig* cfg) {
-    return traced(
-        can_fail(__func__),
-        [&] {
-            if (cfg != nullptr) require_attributes(*cfg);
-            allocate_host("ptr", ptr, size);
-        },
-        [&] { return call_arguments("ptr", value_at(ptr), "size", size); });
+    return traced(can_fail(__func__), call_arguments("ptr", value_at(ptr), "size", size), [&] {
+        if (cfg != nullptr) require_attributes(*cfg);
+        allocate_host("ptr", ptr, size);
+    });
 }
 
 extern "C" aclError aclrtFreeHost(void* hostPtr) {
-    return traced(
-        __func__,
-        [&] {
-            require_pointer("hostPtr", hostPtr);
-            const auto block = host_memory().remove(hostPtr);
-            if (!block) refuse(ACL_ERROR_RT_PARAM_INVALID, "hostPtr", "memory from aclrtMallocHost that has not been freed", text(hostPtr));
-            await_unused(hostPtr, block->size);
-            poison_if_wanted(hostPtr, block->size);
-            std::free(hostPtr);
-        },
-        [&] { return call_arguments("hostPtr", hostPtr); });
+    return traced(__func__, call_arguments("hostPtr", hostPtr), [&] {
+        require_pointer("hostPtr", hostPtr);
+        const auto block = host_memory().remove(hostPtr);
+        if (!block) refuse(ACL_ERROR_RT_PARAM_INVALID, "hostPtr", "memory from aclrtMallocHost that has not been freed", text(hostPtr));
+        await_unused(hostPtr, block->size);
+        poison_if_wanted(hostPtr, block->size);
+        std::free(hostPtr);
+    });
 }
 
 // The device sees all host memory at the same address; what is registered may stand where device memory is asked for.
 extern "C" TORCH_ACLNN_HOST_API aclError aclrtHostRegister(void* ptr, uint64_t size, aclrtHostRegisterType, void** devPtr) {
-    return traced(
-        __func__,
-        [&] {
-            require_pointer("devPtr", devPtr);
-            register_host(ptr, size);
-            *devPtr = ptr;
-        },
-        [&] { return call_arguments("ptr", ptr, "size", size); });
+    return traced(__func__, call_arguments("ptr", ptr, "size", size), [&] {
+        require_pointer("devPtr", devPtr);
+        register_host(ptr, size);
+        *devPtr = ptr;
+    });
 }
 
 // All host memory is as good as page-locked. What the documents reserve is refused.
 extern "C" TORCH_ACLNN_HOST_API aclError aclrtHostRegisterV2(void* ptr, uint64_t size, uint32_t flag) {
-    return traced(
-        __func__,
-        [&] {
-            if (flag == 0 || (flag & ~(ACL_HOST_REG_MAPPED | ACL_HOST_REG_PINNED)) != 0)
-                refuse(ACL_ERROR_RT_PARAM_INVALID, "flag", "ACL_HOST_REG_MAPPED, ACL_HOST_REG_PINNED or both", std::to_string(flag));
-            register_host(ptr, size);
-        },
-        [&] { return call_arguments("ptr", ptr, "size", size, "flag", flag); });
+    return traced(__func__, call_arguments("ptr", ptr, "size", size, "flag", flag), [&] {
+        if (flag == 0 || (flag & ~(ACL_HOST_REG_MAPPED | ACL_HOST_REG_PINNED)) != 0)
+            refuse(ACL_ERROR_RT_PARAM_INVALID, "flag", "ACL_HOST_REG_MAPPED, ACL_HOST_REG_PINNED or both", std::to_string(flag));
+        register_host(ptr, size);
+    });
 }
 
 extern "C" TORCH_ACLNN_HOST_API aclError aclrtHostGetDevicePointer(void* pHost, void** pDevice, uint32_t flag) {
@@ -137,13 +133,10 @@ extern "C" TORCH_ACLNN_HOST_API aclError aclrtHostGetDevicePointer(void* pHost, 
 }
 
 extern "C" TORCH_ACLNN_HOST_API aclError aclrtHostUnregister(void* ptr) {
-    return traced(
-        __func__,
-        [&] {
-            require_pointer("ptr", ptr);
-            const auto block = registered_memory().remove(ptr);
-            if (!block) refuse(ACL_ERROR_RT_PARAM_INVALID, "ptr", "registered memory", text(ptr));
-            await_unused(ptr, block->size);
-        },
-        [&] { return call_arguments("ptr", ptr); });
+    return traced(__func__, call_arguments("ptr", ptr), [&] {
+        require_pointer("ptr", ptr);
+        const auto block = registered_memory().remove(ptr);
+        if (!block) refuse(ACL_ERROR_RT_PARAM_INVALID, "ptr", "registered memory", text(ptr));
+        await_unused(ptr, block->size);
+    });
 }

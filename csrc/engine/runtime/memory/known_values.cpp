@@ -9,6 +9,7 @@
 #include <mutex>
 
 #include "engine/runtime/error/error.h"
+#include "engine/runtime/lasting.h"
 #include "engine/runtime/memory/address_arithmetic.h"
 #include "engine/runtime/memory/device_addresses.h"
 #include "engine/runtime/memory/host_view.h"
@@ -55,11 +56,7 @@ class Ranges {
     std::map<uintptr_t, uintptr_t> ends_;  // by where they begin
 };
 
-// Never destroyed: memory is still freed while the process exits.
-Ranges& known() {
-    static auto* const once = new Ranges;
-    return *once;
-}
+constexpr auto& known = lasting<Ranges>;
 
 }  // namespace
 

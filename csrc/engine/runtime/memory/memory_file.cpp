@@ -8,7 +8,6 @@
 
 #include <climits>
 #include <map>
-#include <string>
 
 #include "engine/runtime/config/config.h"
 #include "engine/runtime/error/error.h"

@@ -77,10 +77,4 @@ void MemoryHistory::forget_freed_locked(uintptr_t begin, size_t size) {
     }
 }
 
-// Never destroyed: memory is still freed while the process exits.
-MemoryHistory& memory_history() {
-    static auto* const once = new MemoryHistory;
-    return *once;
-}
-
 }  // namespace torch_aclnn::host

@@ -6,10 +6,9 @@
 #include <deque>
 #include <map>
 #include <mutex>
-#include <string>
-#include <vector>
 
 #include "engine/runtime/diagnostics/call_stack.h"
+#include "engine/runtime/lasting.h"
 
 namespace torch_aclnn::host {
 
@@ -62,6 +61,6 @@ class MemoryHistory {
     uint64_t forgotten_ = 0;       // how many are gone from the front
 };
 
-MemoryHistory& memory_history();
+inline constexpr auto& memory_history = lasting<MemoryHistory>;
 
 }  // namespace torch_aclnn::host

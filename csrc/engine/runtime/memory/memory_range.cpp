@@ -7,10 +7,8 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 
-#include "engine/runtime/error/error.h"
 #include "engine/runtime/error/guarded.h"
 #include "engine/runtime/memory/device_memory.h"
 #include "engine/runtime/memory/host_view.h"

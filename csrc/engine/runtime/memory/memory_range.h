@@ -1,8 +1,6 @@
 // What a copy or a fill is given: a range of addresses, the kind of memory that it is in, and whether that is still there.
 #pragma once
 
-#include <cstdint>
-#include <optional>
 #include <vector>
 
 #include "engine/runtime/memory/allocation_map.h"

@@ -5,6 +5,8 @@
 #include <mutex>
 #include <set>
 
+#include "engine/runtime/lasting.h"
+
 namespace torch_aclnn::host {
 namespace {
 
@@ -14,11 +16,7 @@ struct Uses {
     std::set<const MemoryUse*> all;
 };
 
-// Never destroyed: memory is still used and freed while the process exits.
-Uses& uses() {
-    static auto* const once = new Uses;
-    return *once;
-}
+constexpr auto& uses = lasting<Uses>;
 
 // A task may launch another one and run it at once, so the same thread may share it twice: glibc's readers do not wait for writers.
 std::shared_mutex& work() {

@@ -2,13 +2,9 @@
 
 #include <unistd.h>
 
-#include <mutex>
-
 #include "engine/runtime/call/faultable.h"
-#include "engine/runtime/call/traced.h"
-#include "engine/runtime/error/error.h"
-#include "engine/runtime/error/guarded.h"
 #include "engine/runtime/handle_table.h"
+#include "engine/runtime/lasting.h"
 #include "engine/runtime/memory/device_addresses.h"
 #include "engine/runtime/memory/poison.h"
 #include "engine/runtime/memory/share.h"
@@ -16,10 +12,7 @@
 namespace torch_aclnn::host {
 namespace {
 
-HandleTable<Physical>& physicals() {
-    static auto* const once = new HandleTable<Physical>(HandleKind::physical_memory);
-    return *once;
-}
+constexpr auto& physicals = lasting<HandleTable<Physical>, HandleKind::physical_memory>;
 
 [[noreturn]] void refuse_physical(const void* handle) {
     refuse(ACL_ERROR_RT_INVALID_HANDLE, "handle", "live physical memory", text(handle));
@@ -79,42 +72,32 @@ using namespace torch_aclnn::host;
 // Of the properties only the device matters: the rest chooses between kinds of the chip's memory.
 extern "C" TORCH_ACLNN_HOST_API aclError aclrtMallocPhysical(aclrtDrvMemHandle* handle, size_t size, const aclrtPhysicalMemProp* prop,
                                                              uint64_t) {
-    return traced(
-        can_fail(__func__),
-        [&] {
-            require_pointer("handle", handle);
-            require_pointer("prop", prop);
-            const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
-            if (size == 0 || size % page != 0)
-                refuse(ACL_ERROR_RT_PARAM_INVALID, "size", text("a multiple of ", page), std::to_string(size));
-            *handle = add_physical(std::make_shared<Physical>(find_device("prop->location.id", prop->location.id), size));
-        },
-        [&] { return call_arguments("handle", value_at(handle), "size", size); });
+    return traced(can_fail(__func__), call_arguments("handle", value_at(handle), "size", size), [&] {
+        require_pointer("handle", handle);
+        require_pointer("prop", prop);
+        const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+        if (size == 0 || size % page != 0) refuse(ACL_ERROR_RT_PARAM_INVALID, "size", text("a multiple of ", page), std::to_string(size));
+        *handle = add_physical(std::make_shared<Physical>(find_device("prop->location.id", prop->location.id), size));
+    });
 }
 
 extern "C" TORCH_ACLNN_HOST_API aclError aclrtFreePhysical(aclrtDrvMemHandle handle) {
-    return traced(
-        __func__,
-        [&] {
-            if (physicals().remove(handle) == nullptr) refuse_physical(handle);
-        },
-        [&] { return call_arguments("handle", handle); });
+    return traced(__func__, call_arguments("handle", handle), [&] {
+        if (physicals().remove(handle) == nullptr) refuse_physical(handle);
+    });
 }
 
 // Any number of pages will do; a chip's memory comes in huge ones.
 extern "C" TORCH_ACLNN_HOST_API aclError aclrtMemGetAllocationGranularity(aclrtPhysicalMemProp* prop, aclrtMemGranularityOptions option,
                                                                           size_t* granularity) {
-    return traced(
-        __func__,
-        [&] {
-            require_pointer("prop", prop);
-            require_pointer("granularity", granularity);
-            (void)find_device("prop->location.id", prop->location.id);
-            switch (option) {
-                case ACL_RT_MEM_ALLOC_GRANULARITY_MINIMUM: *granularity = static_cast<size_t>(sysconf(_SC_PAGESIZE)); break;
-                case ACL_RT_MEM_ALLOC_GRANULARITY_RECOMMENDED: *granularity = kHugePage; break;
-                default: refuse(ACL_ERROR_INVALID_PARAM, "option", "0 (minimum) or 1 (recommended)", std::to_string(option));
-            }
-        },
-        [&] { return call_arguments("granularity", value_at(granularity)); });
+    return traced(__func__, call_arguments("granularity", value_at(granularity)), [&] {
+        require_pointer("prop", prop);
+        require_pointer("granularity", granularity);
+        (void)find_device("prop->location.id", prop->location.id);
+        switch (option) {
+            case ACL_RT_MEM_ALLOC_GRANULARITY_MINIMUM: *granularity = static_cast<size_t>(sysconf(_SC_PAGESIZE)); break;
+            case ACL_RT_MEM_ALLOC_GRANULARITY_RECOMMENDED: *granularity = kHugePage; break;
+            default: refuse(ACL_ERROR_INVALID_PARAM, "option", "0 (minimum) or 1 (recommended)", std::to_string(option));
+        }
+    });
 }

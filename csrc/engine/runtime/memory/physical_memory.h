@@ -1,9 +1,6 @@
 // Memory without an address: ranges of the process's file, or of another one's.
 #pragma once
 
-#include <memory>
-#include <mutex>
-
 #include "engine/runtime/device/device.h"
 #include "engine/runtime/memory/share.h"
 

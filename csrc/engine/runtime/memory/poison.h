@@ -1,7 +1,6 @@
 // TORCH_ACLNN_HOST_MODE=poison: memory that nobody has written shows.
 #pragma once
 
-#include <cstddef>
 #include <cstring>
 
 #include "engine/runtime/config/config.h"

@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <mutex>
 #include <random>
 
 #include "engine/runtime/config/config.h"

@@ -2,10 +2,6 @@
 // process and that page. A key has a secret, too: another process may have got the same number, and have as many pages.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <memory>
-
 #include "engine/runtime/memory/memory_file.h"
 
 namespace torch_aclnn::host {

@@ -57,10 +57,4 @@ bool SharedAllocations::remove(uintptr_t base) noexcept {
     return true;
 }
 
-// Never destroyed: memory is still freed while the process exits.
-SharedAllocations& shared_allocations() {
-    static auto* const once = new SharedAllocations;
-    return *once;
-}
-
 }  // namespace torch_aclnn::host

@@ -2,13 +2,9 @@
 // there from its beginning, but a file has no huge pages.
 #pragma once
 
-#include <atomic>
-#include <cstddef>
-#include <cstdint>
-#include <map>
-#include <mutex>
 #include <vector>
 
+#include "engine/runtime/lasting.h"
 #include "engine/runtime/memory/allocation_map.h"
 #include "engine/runtime/memory/share.h"
 
@@ -34,6 +30,6 @@ class SharedAllocations {
     std::atomic<bool> is_used_{false};
 };
 
-SharedAllocations& shared_allocations();
+inline constexpr auto& shared_allocations = lasting<SharedAllocations>;
 
 }  // namespace torch_aclnn::host

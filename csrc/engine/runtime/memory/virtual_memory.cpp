@@ -3,16 +3,11 @@
 #include <sys/mman.h>
 
 #include <algorithm>
-#include <map>
-#include <memory>
-#include <mutex>
 
 #include "engine/runtime/call/faultable.h"
-#include "engine/runtime/call/traced.h"
 #include "engine/runtime/config/config.h"
 #include "engine/runtime/device/process.h"
-#include "engine/runtime/error/error.h"
-#include "engine/runtime/error/guarded.h"
+#include "engine/runtime/lasting.h"
 #include "engine/runtime/memory/access_history.h"
 #include "engine/runtime/memory/address_arithmetic.h"
 #include "engine/runtime/memory/allocation_map.h"
@@ -32,11 +27,7 @@ struct VirtualMemory {
     std::map<uintptr_t, std::shared_ptr<Physical>> mappings;
 };
 
-// Never destroyed: memory is still unmapped while the process exits.
-VirtualMemory& virtual_memory() {
-    static auto* const once = new VirtualMemory;
-    return *once;
-}
+constexpr auto& virtual_memory = lasting<VirtualMemory>;
 
 // Address space only, aligned for huge pages; 207001 if the machine refuses. It comes out of the one range where it must: otherwise that
 // would be too small.
@@ -76,88 +67,75 @@ bool inside_reservation(const VirtualMemory& memory, uintptr_t address, size_t s
 using namespace torch_aclnn::host;
 
 extern "C" TORCH_ACLNN_HOST_API aclError aclrtReserveMemAddress(void** virPtr, size_t size, size_t alignment, void* expectPtr, uint64_t) {
-    return traced(
-        __func__,
-        [&] {
-            require_not_forked();
-            require_pointer("virPtr", virPtr);
-            if (size == 0 || size > SIZE_MAX / 2)
-                refuse(ACL_ERROR_RT_PARAM_INVALID, "size", text("a value in 1..", SIZE_MAX / 2), std::to_string(size));
-            if (alignment != 0) refuse(ACL_ERROR_RT_PARAM_INVALID, "alignment", "0, as it is reserved", std::to_string(alignment));
-            if (expectPtr != nullptr) refuse(ACL_ERROR_RT_PARAM_INVALID, "expectPtr", "null, as it is reserved", text(expectPtr));
-            VirtualMemory& memory = virtual_memory();
-            std::lock_guard<std::mutex> lock(memory.mutex);
-            const size_t whole_pages = round_up_to_pages(size);
-            void* address = reserve_addresses(whole_pages);
-            memory.reservations[number(address)] = whole_pages;
-            *virPtr = address;
-        },
-        [&] { return call_arguments("virPtr", value_at(virPtr), "size", size); });
+    return traced(__func__, call_arguments("virPtr", value_at(virPtr), "size", size), [&] {
+        require_not_forked();
+        require_pointer("virPtr", virPtr);
+        if (size == 0 || size > SIZE_MAX / 2)
+            refuse(ACL_ERROR_RT_PARAM_INVALID, "size", text("a value in 1..", SIZE_MAX / 2), std::to_string(size));
+        if (alignment != 0) refuse(ACL_ERROR_RT_PARAM_INVALID, "alignment", "0, as it is reserved", std::to_string(alignment));
+        if (expectPtr != nullptr) refuse(ACL_ERROR_RT_PARAM_INVALID, "expectPtr", "null, as it is reserved", text(expectPtr));
+        VirtualMemory& memory = virtual_memory();
+        std::lock_guard<std::mutex> lock(memory.mutex);
+        const size_t whole_pages = round_up_to_pages(size);
+        void* address = reserve_addresses(whole_pages);
+        memory.reservations[number(address)] = whole_pages;
+        *virPtr = address;
+    });
 }
 
 extern "C" TORCH_ACLNN_HOST_API aclError aclrtReleaseMemAddress(void* virPtr) {
-    return traced(
-        __func__,
-        [&] {
-            require_pointer("virPtr", virPtr);
-            VirtualMemory& memory = virtual_memory();
-            std::lock_guard<std::mutex> lock(memory.mutex);
-            const auto found = memory.reservations.find(number(virPtr));
-            if (found == memory.reservations.end())
-                refuse(ACL_ERROR_RT_PARAM_INVALID, "virPtr", "an address from aclrtReserveMemAddress", text(virPtr));
-            const auto mapped = memory.mappings.lower_bound(found->first);
-            if (mapped != memory.mappings.end() && mapped->first - found->first < found->second)
-                refuse(ACL_ERROR_RT_PARAM_INVALID, "virPtr", "a range without memory",
-                       text(virPtr, ", whose range still has memory mapped to it"));
-            release_addresses(virPtr, found->second);
-            memory.reservations.erase(found);
-        },
-        [&] { return call_arguments("virPtr", virPtr); });
+    return traced(__func__, call_arguments("virPtr", virPtr), [&] {
+        require_pointer("virPtr", virPtr);
+        VirtualMemory& memory = virtual_memory();
+        std::lock_guard<std::mutex> lock(memory.mutex);
+        const auto found = memory.reservations.find(number(virPtr));
+        if (found == memory.reservations.end())
+            refuse(ACL_ERROR_RT_PARAM_INVALID, "virPtr", "an address from aclrtReserveMemAddress", text(virPtr));
+        const auto mapped = memory.mappings.lower_bound(found->first);
+        if (mapped != memory.mappings.end() && mapped->first - found->first < found->second)
+            refuse(ACL_ERROR_RT_PARAM_INVALID, "virPtr", "a range without memory",
+                   text(virPtr, ", whose range still has memory mapped to it"));
+        release_addresses(virPtr, found->second);
+        memory.reservations.erase(found);
+    });
 }
 
 extern "C" TORCH_ACLNN_HOST_API aclError aclrtMapMem(void* virPtr, size_t size, size_t offset, void* handle, uint64_t) {
-    return traced(
-        can_fail(__func__),
-        [&] {
-            require_pointer("virPtr", virPtr);
-            auto physical = find_physical(handle);
-            if (offset != 0) refuse(ACL_ERROR_RT_PARAM_INVALID, "offset", "0", std::to_string(offset));
-            if (size != physical->size())
-                refuse(ACL_ERROR_RT_PARAM_INVALID, "size", text("the whole of the physical memory, ", physical->size()),
-                       std::to_string(size));
-            VirtualMemory& memory = virtual_memory();
-            std::lock_guard<std::mutex> lock(memory.mutex);
-            if (!inside_reservation(memory, number(virPtr), size))
-                refuse(ACL_ERROR_RT_PARAM_INVALID, "virPtr", text(size, " bytes in a range from aclrtReserveMemAddress"), text(virPtr));
-            if (device_memory().find_overlap(virPtr, size))
-                refuse(ACL_ERROR_RT_PARAM_INVALID, "virPtr", "addresses without memory",
-                       text(virPtr, ", which already has memory mapped to it"));
-            install_fault_reports_if_wanted();
-            if (!physical->map_at(host_view(virPtr)))
-                throw Error(ACL_ERROR_RT_MEMORY_ALLOCATION, text("the machine refused a mapping of ", size, " bytes"));
-            memory_history().add(number(virPtr), size, physical->device(), "aclrtMapMem");
-            device_memory().add({number(virPtr), size, physical->device(), false});
-            memory.mappings[number(virPtr)] = std::move(physical);
-        },
-        [&] { return call_arguments("virPtr", virPtr, "size", size, "offset", offset, "handle", handle); });
+    return traced(can_fail(__func__), call_arguments("virPtr", virPtr, "size", size, "offset", offset, "handle", handle), [&] {
+        require_pointer("virPtr", virPtr);
+        auto physical = find_physical(handle);
+        if (offset != 0) refuse(ACL_ERROR_RT_PARAM_INVALID, "offset", "0", std::to_string(offset));
+        if (size != physical->size())
+            refuse(ACL_ERROR_RT_PARAM_INVALID, "size", text("the whole of the physical memory, ", physical->size()), std::to_string(size));
+        VirtualMemory& memory = virtual_memory();
+        std::lock_guard<std::mutex> lock(memory.mutex);
+        if (!inside_reservation(memory, number(virPtr), size))
+            refuse(ACL_ERROR_RT_PARAM_INVALID, "virPtr", text(size, " bytes in a range from aclrtReserveMemAddress"), text(virPtr));
+        if (device_memory().find_overlap(virPtr, size))
+            refuse(ACL_ERROR_RT_PARAM_INVALID, "virPtr", "addresses without memory",
+                   text(virPtr, ", which already has memory mapped to it"));
+        install_fault_reports_if_wanted();
+        if (!physical->map_at(host_view(virPtr)))
+            throw Error(ACL_ERROR_RT_MEMORY_ALLOCATION, text("the machine refused a mapping of ", size, " bytes"));
+        memory_history().add(number(virPtr), size, physical->device(), "aclrtMapMem");
+        device_memory().add({number(virPtr), size, physical->device(), false});
+        memory.mappings[number(virPtr)] = std::move(physical);
+    });
 }
 
 extern "C" TORCH_ACLNN_HOST_API aclError aclrtUnmapMem(void* virPtr) {
-    return traced(
-        __func__,
-        [&] {
-            require_pointer("virPtr", virPtr);
-            VirtualMemory& memory = virtual_memory();
-            std::lock_guard<std::mutex> lock(memory.mutex);
-            const auto found = memory.mappings.find(number(virPtr));
-            if (found == memory.mappings.end())
-                refuse(ACL_ERROR_RT_PARAM_INVALID, "virPtr", "an address that aclrtMapMem has mapped", memory_history().describe(virPtr));
-            device_memory().remove(virPtr);
-            await_unused(virPtr, found->second->size());
-            tell_memory_changed(virPtr, found->second->size());
-            memory_history().free(found->first);
-            take_memory_away(found->first, found->second->size());  // the range stays reserved
-            memory.mappings.erase(found);
-        },
-        [&] { return call_arguments("virPtr", virPtr); });
+    return traced(__func__, call_arguments("virPtr", virPtr), [&] {
+        require_pointer("virPtr", virPtr);
+        VirtualMemory& memory = virtual_memory();
+        std::lock_guard<std::mutex> lock(memory.mutex);
+        const auto found = memory.mappings.find(number(virPtr));
+        if (found == memory.mappings.end())
+            refuse(ACL_ERROR_RT_PARAM_INVALID, "virPtr", "an address that aclrtMapMem has mapped", memory_history().describe(virPtr));
+        device_memory().remove(virPtr);
+        await_unused(virPtr, found->second->size());
+        tell_memory_changed(virPtr, found->second->size());
+        memory_history().free(found->first);
+        take_memory_away(found->first, found->second->size());  // the range stays reserved
+        memory.mappings.erase(found);
+    });
 }

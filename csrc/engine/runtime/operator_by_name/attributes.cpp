@@ -1,8 +1,7 @@
 // aclopAttr: attributes are kept by their names, and a later value takes the place of an earlier one.
 
-#include "engine/runtime/operator_by_name/attributes.h"
+#include "engine/runtime/operator_by_name/operator_call.h"
 
-#include "engine/runtime/error/error.h"
 #include "engine/runtime/error/guarded.h"
 
 using namespace torch_aclnn::host;

@@ -1,12 +1,11 @@
 // Options of the operator compiler. The engine has none, so they are only kept: aclopCompileAndExecute refuses whatever they are.
 
 #include <cstring>
-#include <map>
 #include <mutex>
 
 #include "acl/acl_op_compiler.h"
-#include "engine/runtime/error/error.h"
 #include "engine/runtime/error/guarded.h"
+#include "engine/runtime/lasting.h"
 #include "engine/runtime/operator_by_name/operator_call.h"
 
 namespace torch_aclnn::host {
@@ -18,10 +17,7 @@ struct CompileOptions {
     std::map<int, std::string> values = {{ACL_OP_JIT_COMPILE, "disable"}};
 };
 
-CompileOptions& compile_options() {
-    static auto* const once = new CompileOptions;
-    return *once;
-}
+constexpr auto& compile_options = lasting<CompileOptions>;
 
 }  // namespace
 

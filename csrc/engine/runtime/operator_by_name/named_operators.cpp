@@ -1,8 +1,8 @@
 // The table of the operators that can be called by name.
 
-#include <map>
 #include <mutex>
 
+#include "engine/runtime/lasting.h"
 #include "engine/runtime/operator_by_name/operator_call.h"
 #include "torch_aclnn/named_operators.h"
 
@@ -14,11 +14,7 @@ struct Table {
     std::map<std::string, const NamedOperator*> operators;
 };
 
-// Never destroyed: libraries leave it while the process exits.
-Table& table() {
-    static auto* const once = new Table;
-    return *once;
-}
+constexpr auto& table = lasting<Table>;
 
 }  // namespace
 

@@ -4,13 +4,10 @@
 #include "engine/runtime/operator_by_name/operator_call.h"
 
 #include <deque>
-#include <memory>
-#include <optional>
 
 #include "acl/acl_op_compiler.h"
 #include "engine/runtime/data_type.h"
 #include "engine/runtime/diagnostics/coverage.h"
-#include "engine/runtime/error/error.h"
 #include "engine/runtime/error/guarded.h"
 #include "engine/runtime/memory/device_memory.h"
 #include "engine/runtime/memory/host_view.h"
@@ -25,16 +22,13 @@ namespace {
 
 // Fails when it runs: the error goes to the stream, like the failure of any work, and is reported at the next synchronisation. An error of
 // the call itself would end torch_npu's task queue: it raises once and from then on drops all work in silence.
-class MissingOperator final : public Task {
+class MissingOperator final : public NamedTask {
    public:
-    MissingOperator(const char* function, std::string message) : function_(function), message_(std::move(message)) {}
+    MissingOperator(const char* function, std::string message) : NamedTask(function), message_(std::move(message)) {}
 
-    const char* name() const override { return function_; }
     void run() override { throw Error(ACL_ERROR_API_NOT_SUPPORT, message_); }
-    void finish() noexcept override { delete this; }
 
    private:
-    const char* function_;
     std::string message_;
 };
 
@@ -83,11 +77,11 @@ int64_t element_count_of(const OperatorCall& call) {
     return static_cast<int64_t>(elements);
 }
 
-class NamedOperatorTask final : public Task {
+class NamedOperatorTask final : public NamedTask {
    public:
-    NamedOperatorTask(const NamedOperator& named, std::shared_ptr<OperatorCall> call) : named_(named), call_(std::move(call)) {}
+    NamedOperatorTask(const NamedOperator& named, std::shared_ptr<OperatorCall> call)
+        : NamedTask(named.name()), named_(named), call_(std::move(call)) {}
 
-    const char* name() const override { return named_.name(); }
     std::vector<MemoryAccess> accesses() const override { return accesses_of(*call_); }
     void run() override {
         std::deque<MemoryUse> uses;
@@ -100,7 +94,6 @@ class NamedOperatorTask final : public Task {
         compute_in_parallel(element_count_of(*call_), [&] { named_.run(*call_); });
         if (overflow) overflow->finish();
     }
-    void finish() noexcept override { delete this; }
 
    private:
     const NamedOperator& named_;

@@ -1,15 +1,50 @@
 // A call of an operator by its name, as the operator sees it. Exported from libascendcl.so as C++, for libraries that are built with it.
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <map>
 #include <string>
+#include <variant>
 #include <vector>
 
-#include "engine/runtime/operator_by_name/attributes.h"
-#include "engine/runtime/operator_by_name/tensor_desc.h"
+#include "acl/acl.h"
 #include "engine/runtime/visibility.h"
 
+// What calls of operators by name are built of: descriptions of tensors, and their memory.
+struct aclTensorDesc {
+    aclDataType type;
+    // The format of the memory, and that of the shape which the operator sees.
+    aclFormat format, origin_format;
+    std::vector<int64_t> dims, origin_dims;
+    std::string name;
+    bool on_host = false;
+};
+
+struct aclDataBuffer {
+    void* data;
+    size_t size;
+};
+
 namespace torch_aclnn::host {
+
+// An attribute of a call.
+using Attribute = std::variant<bool, int64_t, float, std::string, aclDataType, std::vector<unsigned char>, std::vector<int64_t>,
+                               std::vector<float>, std::vector<std::vector<int64_t>>>;
+
+// What each of them is, in the order of the variant, for messages.
+constexpr const char* kAttributeKinds[] = {"a bool",
+                                           "an integer",
+                                           "a float",
+                                           "a string",
+                                           "a data type",
+                                           "a list of bools",
+                                           "a list of integers",
+                                           "a list of floats",
+                                           "a list of lists of integers"};
+static_assert(std::size(kAttributeKinds) == std::variant_size_v<Attribute>);
+
+using Attributes = std::map<std::string, Attribute>;
 
 // An input or output: its description and its memory, which has room for what is described. An optional input that is not given has no
 // data type.
@@ -52,3 +87,7 @@ class TORCH_ACLNN_HOST_API NamedOperator {
 bool is_jit_compile_on();
 
 }  // namespace torch_aclnn::host
+
+struct aclopAttr {
+    torch_aclnn::host::Attributes values;
+};

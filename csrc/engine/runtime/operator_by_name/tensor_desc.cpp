@@ -1,8 +1,7 @@
 // Descriptions of tensors for calls of operators by name.
 
-#include "engine/runtime/operator_by_name/tensor_desc.h"
+#include "engine/runtime/operator_by_name/operator_call.h"
 
-#include "engine/runtime/error/error.h"
 #include "engine/runtime/error/guarded.h"
 
 using namespace torch_aclnn::host;

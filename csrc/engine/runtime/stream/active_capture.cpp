@@ -1,10 +1,9 @@
 #include "engine/runtime/stream/active_capture.h"
 
-#include <atomic>
-#include <set>
 #include <utility>
 
 #include "engine/runtime/error/guarded.h"
+#include "engine/runtime/lasting.h"
 #include "engine/runtime/stream/event.h"
 #include "engine/runtime/stream/stream.h"
 
@@ -25,10 +24,7 @@ struct Captures {
     void recount() { count.store(all.size(), std::memory_order_release); }
 };
 
-Captures& captures() {
-    static auto* const once = new Captures;
-    return *once;
-}
+constexpr auto& captures = lasting<Captures>;
 
 bool none_is_captured() {
     return captures().count.load(std::memory_order_acquire) == 0;

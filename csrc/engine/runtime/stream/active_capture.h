@@ -1,9 +1,7 @@
 // The captures that have begun and not ended, as streams and copies know them; graph/ has what they record.
 #pragma once
 
-#include <memory>
 #include <mutex>
-#include <string>
 
 #include "engine/runtime/stream/recorder.h"
 #include "engine/runtime/stream/task.h"

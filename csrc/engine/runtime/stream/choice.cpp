@@ -1,4 +1,4 @@
-#include "engine/runtime/stream/choice.h"
+#include "engine/runtime/stream/task.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,11 +1,9 @@
 // Work that another thread does for a stream: what later work, events and synchronisations wait for.
 #pragma once
 
-#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <memory>
-#include <mutex>
 #include <vector>
 
 #include "engine/runtime/stream/failure.h"

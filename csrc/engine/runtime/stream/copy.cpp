@@ -1,16 +1,11 @@
 // Copying and filling memory, now or in stream order.
 
 #include <cstring>
-#include <memory>
 
 #include "engine/runtime/call/faultable.h"
-#include "engine/runtime/call/traced.h"
 #include "engine/runtime/calling_thread.h"
-#include "engine/runtime/config/config.h"
 #include "engine/runtime/device/context.h"
 #include "engine/runtime/device/device.h"
-#include "engine/runtime/error/error.h"
-#include "engine/runtime/error/guarded.h"
 #include "engine/runtime/memory/device_memory.h"
 #include "engine/runtime/memory/known_values.h"
 #include "engine/runtime/memory/memory_range.h"
@@ -18,7 +13,6 @@
 #include "engine/runtime/stream/dry_run.h"
 #include "engine/runtime/stream/stream.h"
 #include "engine/runtime/stream/stream_order.h"
-#include "engine/runtime/stream/task.h"
 
 namespace torch_aclnn::host {
 namespace {
@@ -213,60 +207,50 @@ void launch(const char* function, aclrtStream stream, MakeWork make) {
 using namespace torch_aclnn::host;
 
 extern "C" aclError aclrtMemcpy(void* dst, size_t destMax, const void* src, size_t count, aclrtMemcpyKind kind) {
-    return traced(
-        can_fail(__func__), [&] { run_now(copy_of_bytes("aclrtMemcpy", dst, destMax, src, count, kind)); },
-        [&] { return call_arguments("dst", dst, "destMax", destMax, "src", src, "count", count, "kind", kind); });
+    return traced(can_fail(__func__), call_arguments("dst", dst, "destMax", destMax, "src", src, "count", count, "kind", kind),
+                  [&] { run_now(copy_of_bytes("aclrtMemcpy", dst, destMax, src, count, kind)); });
 }
 
 extern "C" aclError aclrtMemcpyAsync(void* dst, size_t destMax, const void* src, size_t count, aclrtMemcpyKind kind, aclrtStream stream) {
     return traced(
-        can_fail(__func__),
-        [&] {
+        can_fail(__func__), call_arguments("dst", dst, "destMax", destMax, "src", src, "count", count, "kind", kind).on(stream), [&] {
             constexpr const char* kName = "aclrtMemcpyAsync";
             launch(kName, stream, [&] { return std::unique_ptr<Copy>(new Copy(copy_of_bytes(kName, dst, destMax, src, count, kind))); });
-        },
-        [&] { return call_arguments("dst", dst, "destMax", destMax, "src", src, "count", count, "kind", kind).on(stream); });
+        });
 }
 
 extern "C" aclError aclrtMemcpy2d(void* dst, size_t dpitch, const void* src, size_t spitch, size_t width, size_t height,
                                   aclrtMemcpyKind kind) {
     return traced(
-        can_fail(__func__), [&] { run_now(copy_of_rows("aclrtMemcpy2d", dst, dpitch, src, spitch, width, height, kind)); },
-        [&] {
-            return call_arguments("dst", dst, "dpitch", dpitch, "src", src, "spitch", spitch, "width", width, "height", height, "kind",
-                                  kind);
-        });
+        can_fail(__func__),
+        call_arguments("dst", dst, "dpitch", dpitch, "src", src, "spitch", spitch, "width", width, "height", height, "kind", kind),
+        [&] { run_now(copy_of_rows("aclrtMemcpy2d", dst, dpitch, src, spitch, width, height, kind)); });
 }
 
 extern "C" aclError aclrtMemcpy2dAsync(void* dst, size_t dpitch, const void* src, size_t spitch, size_t width, size_t height,
                                        aclrtMemcpyKind kind, aclrtStream stream) {
-    return traced(
-        can_fail(__func__),
-        [&] {
-            constexpr const char* kName = "aclrtMemcpy2dAsync";
-            if (height > kMostRows) refuse(ACL_ERROR_RT_PARAM_INVALID, "height", text("at most ", kMostRows), std::to_string(height));
-            launch(kName, stream,
-                   [&] { return std::unique_ptr<Copy>(new Copy(copy_of_rows(kName, dst, dpitch, src, spitch, width, height, kind))); });
-        },
-        [&] {
-            return call_arguments("dst", dst, "dpitch", dpitch, "src", src, "spitch", spitch, "width", width, "height", height, "kind",
-                                  kind)
-                .on(stream);
-        });
+    return traced(can_fail(__func__),
+                  call_arguments("dst", dst, "dpitch", dpitch, "src", src, "spitch", spitch, "width", width, "height", height, "kind", kind)
+                      .on(stream),
+                  [&] {
+                      constexpr const char* kName = "aclrtMemcpy2dAsync";
+                      if (height > kMostRows)
+                          refuse(ACL_ERROR_RT_PARAM_INVALID, "height", text("at most ", kMostRows), std::to_string(height));
+                      launch(kName, stream, [&] {
+                          return std::unique_ptr<Copy>(new Copy(copy_of_rows(kName, dst, dpitch, src, spitch, width, height, kind)));
+                      });
+                  });
 }
 
 extern "C" aclError aclrtMemset(void* devPtr, size_t maxCount, int32_t value, size_t count) {
-    return traced(
-        can_fail(__func__), [&] { run_now(Fill("aclrtMemset", devPtr, maxCount, value, count)); },
-        [&] { return call_arguments("devPtr", devPtr, "maxCount", maxCount, "value", value, "count", count); });
+    return traced(can_fail(__func__), call_arguments("devPtr", devPtr, "maxCount", maxCount, "value", value, "count", count),
+                  [&] { run_now(Fill("aclrtMemset", devPtr, maxCount, value, count)); });
 }
 
 extern "C" aclError aclrtMemsetAsync(void* devPtr, size_t maxCount, int32_t value, size_t count, aclrtStream stream) {
-    return traced(
-        can_fail(__func__),
-        [&] {
-            constexpr const char* kName = "aclrtMemsetAsync";
-            launch(kName, stream, [&] { return std::make_unique<Fill>(kName, devPtr, maxCount, value, count); });
-        },
-        [&] { return call_arguments("devPtr", devPtr, "maxCount", maxCount, "value", value, "count", count).on(stream); });
+    return traced(can_fail(__func__), call_arguments("devPtr", devPtr, "maxCount", maxCount, "value", value, "count", count).on(stream),
+                  [&] {
+                      constexpr const char* kName = "aclrtMemsetAsync";
+                      launch(kName, stream, [&] { return std::make_unique<Fill>(kName, devPtr, maxCount, value, count); });
+                  });
 }

@@ -1,11 +1,7 @@
 // How many of a chip's cores may be used: by the process on a device, and by a stream. The engine has threads instead, which
 // TORCH_ACLNN_HOST_THREADS limits; what a program sets here it gets back, and nothing else.
 
-#include <atomic>
-
-#include "engine/runtime/config/config.h"
 #include "engine/runtime/device/device.h"
-#include "engine/runtime/error/error.h"
 #include "engine/runtime/error/guarded.h"
 #include "engine/runtime/stream/stream.h"
 
@@ -48,10 +44,7 @@ uint32_t limit_of(const Stream* stream, int device, aclrtDevResLimitType type) {
 using namespace torch_aclnn::host;
 
 extern "C" aclError aclrtGetDeviceResLimit(int32_t deviceId, aclrtDevResLimitType type, uint32_t* value) {
-    return guarded(__func__, [&] {
-        require_pointer("value", value);
-        *value = limit_of(nullptr, deviceId, type);
-    });
+    return write_result(__func__, "value", value, [&] { return limit_of(nullptr, deviceId, type); });
 }
 
 extern "C" aclError aclrtSetDeviceResLimit(int32_t deviceId, aclrtDevResLimitType type, uint32_t value) {
@@ -63,10 +56,9 @@ extern "C" aclError aclrtResetDeviceResLimit(int32_t deviceId) {
 }
 
 extern "C" aclError aclrtGetStreamResLimit(aclrtStream stream, aclrtDevResLimitType type, uint32_t* value) {
-    return guarded(__func__, [&] {
-        require_pointer("value", value);
+    return write_result(__func__, "value", value, [&] {
         const auto found = find_stream(stream);
-        *value = limit_of(found.get(), found->device(), type);
+        return limit_of(found.get(), found->device(), type);
     });
 }
 
@@ -90,8 +82,5 @@ extern "C" aclError aclrtUnuseStreamResInCurrentThread(aclrtStream stream) {
 }
 
 extern "C" aclError aclrtGetResInCurrentThread(aclrtDevResLimitType type, uint32_t* value) {
-    return guarded(__func__, [&] {
-        require_pointer("value", value);
-        *value = limit_of(used_in_thread.lock().get(), current_device().index(), type);
-    });
+    return write_result(__func__, "value", value, [&] { return limit_of(used_in_thread.lock().get(), current_device().index(), type); });
 }

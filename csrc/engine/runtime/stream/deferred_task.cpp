@@ -1,13 +1,9 @@
 #include "engine/runtime/stream/deferred_task.h"
 
-#include <cstdio>
-#include <cstdlib>
-
 #include "engine/runtime/calling_thread.h"
 #include "engine/runtime/device/device.h"
 #include "engine/runtime/diagnostics/task_watch.h"
 #include "engine/runtime/diagnostics/trace.h"
-#include "engine/runtime/error/error.h"
 #include "engine/runtime/fault/injection.h"
 #include "engine/runtime/memory/device_memory.h"
 #include "engine/runtime/stream/recorder.h"

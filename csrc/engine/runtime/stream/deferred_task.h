@@ -6,7 +6,6 @@
 #include "engine/runtime/memory/device_memory.h"
 #include "engine/runtime/stream/completion.h"
 #include "engine/runtime/stream/stream.h"
-#include "engine/runtime/stream/task.h"
 
 namespace torch_aclnn::host {
 

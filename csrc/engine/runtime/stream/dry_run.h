@@ -5,11 +5,9 @@
 #pragma once
 
 #include <functional>
-#include <vector>
 
 #include "engine/runtime/memory/device_memory.h"
 #include "engine/runtime/stream/task.h"
-#include "engine/runtime/visibility.h"
 
 namespace torch_aclnn::host {
 

@@ -1,11 +1,6 @@
 // A point in a stream's work, with the time it was reached.
 #pragma once
 
-#include <algorithm>
-#include <chrono>
-#include <memory>
-#include <mutex>
-
 #include "engine/runtime/diagnostics/call_stack.h"
 #include "engine/runtime/stream/completion.h"
 #include "engine/runtime/stream/stream_clock.h"

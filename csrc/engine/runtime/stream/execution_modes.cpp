@@ -1,6 +1,5 @@
 // How a device or a stream is to behave. What the engine does anyway is accepted, the opposite refused.
 
-#include "engine/runtime/error/error.h"
 #include "engine/runtime/error/guarded.h"
 #include "engine/runtime/stream/stream.h"
 
@@ -54,10 +53,7 @@ extern "C" TORCH_ACLNN_HOST_API aclError aclrtSetOpExecuteTimeOut(uint32_t) {
 
 // The times are in microseconds.
 extern "C" TORCH_ACLNN_HOST_API aclError aclrtSetOpExecuteTimeOutV2(uint64_t timeout, uint64_t* actualTimeout) {
-    return guarded(__func__, [&] {
-        require_pointer("actualTimeout", actualTimeout);
-        *actualTimeout = timeout;
-    });
+    return write_result(__func__, "actualTimeout", actualTimeout, [&] { return timeout; });
 }
 
 extern "C" TORCH_ACLNN_HOST_API aclError aclrtSetOpWaitTimeout(uint32_t) {
@@ -78,10 +74,7 @@ extern "C" TORCH_ACLNN_HOST_API aclError aclrtSetStreamOverflowSwitch(aclrtStrea
 }
 
 extern "C" TORCH_ACLNN_HOST_API aclError aclrtGetStreamOverflowSwitch(aclrtStream handle, uint32_t* flag) {
-    return guarded(__func__, [&] {
-        require_pointer("flag", flag);
-        *flag = find_stream(handle)->overflow_switch();
-    });
+    return write_result(__func__, "flag", flag, [&] { return find_stream(handle)->overflow_switch(); });
 }
 
 extern "C" TORCH_ACLNN_HOST_API aclError aclrtSetStreamAttribute(aclrtStream handle, aclrtStreamAttr stmAttrType,

@@ -1,20 +1,15 @@
 // A function of the program's own, in stream order. It runs where the stream's tasks run.
 
 #include "engine/runtime/call/faultable.h"
-#include "engine/runtime/call/traced.h"
-#include "engine/runtime/error/guarded.h"
 #include "engine/runtime/stream/stream.h"
-#include "engine/runtime/stream/task.h"
 
 namespace torch_aclnn::host {
 namespace {
 
-class HostTask : public Task {
+class HostTask : public NamedTask {
    public:
-    HostTask(aclrtHostFunc function, void* argument) : function_(function), argument_(argument) {}
-    const char* name() const override { return "aclrtLaunchHostFunc"; }
+    HostTask(aclrtHostFunc function, void* argument) : NamedTask("aclrtLaunchHostFunc"), function_(function), argument_(argument) {}
     void run() override { function_(argument_); }
-    void finish() noexcept override { delete this; }
 
    private:
     aclrtHostFunc function_;
@@ -27,11 +22,8 @@ class HostTask : public Task {
 using namespace torch_aclnn::host;
 
 extern "C" aclError aclrtLaunchHostFunc(aclrtStream stream, aclrtHostFunc fn, void* args) {
-    return traced(
-        can_fail(__func__),
-        [&] {
-            require_pointer("fn", reinterpret_cast<const void*>(fn));
-            find_stream(stream)->submit(std::make_unique<HostTask>(fn, args));
-        },
-        [&] { return call_arguments().on(stream); });
+    return traced(can_fail(__func__), call_arguments().on(stream), [&] {
+        require_pointer("fn", reinterpret_cast<const void*>(fn));
+        find_stream(stream)->submit(std::make_unique<HostTask>(fn, args));
+    });
 }

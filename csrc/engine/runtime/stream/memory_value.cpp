@@ -1,17 +1,11 @@
-#include "engine/runtime/stream/memory_value.h"
+// Work that waits until a word of device memory has some value, and what writes it.
 
-#include <chrono>
-#include <memory>
 #include <thread>
 
 #include "engine/runtime/call/faultable.h"
-#include "engine/runtime/call/traced.h"
 #include "engine/runtime/device/device.h"
-#include "engine/runtime/error/error.h"
-#include "engine/runtime/error/guarded.h"
 #include "engine/runtime/memory/memory_range.h"
 #include "engine/runtime/stream/stream.h"
-#include "engine/runtime/stream/task.h"
 
 namespace torch_aclnn::host {
 namespace {
@@ -59,15 +53,13 @@ class Word {
     MemoryRange range_;
 };
 
-class Write final : public Task {
+class Write final : public NamedTask {
    public:
-    Write(void* address, uint64_t value) : word_(address), value_(value) {}
-    const char* name() const override { return "aclrtValueWrite"; }
+    Write(void* address, uint64_t value) : NamedTask("aclrtValueWrite"), word_(address), value_(value) {}
     std::vector<MemoryAccess> accesses() const override { return word_.accesses(true); }
     void run() override {
         word_.use([this](std::atomic<uint64_t>& word) { word.store(value_, std::memory_order_release); });
     }
-    void finish() noexcept override { delete this; }
 
    private:
     const Word word_;
@@ -77,8 +69,7 @@ class Write final : public Task {
 class Wait final : public WaitingTask {
    public:
     Wait(void* address, uint64_t value, uint32_t comparison, const Device& device)
-        : word_(address), value_(value), comparison_(comparison), device_(device) {}
-    const char* name() const override { return "aclrtValueWait"; }
+        : WaitingTask("aclrtValueWait"), word_(address), value_(value), comparison_(comparison), device_(device) {}
     std::vector<MemoryAccess> accesses() const override { return word_.accesses(false); }
     void run() override {
         const auto is_over = [this](const std::atomic<uint64_t>& word) {
@@ -93,7 +84,6 @@ class Wait final : public WaitingTask {
             std::this_thread::sleep_for(kValuePause);
         }
     }
-    void finish() noexcept override { delete this; }
 
    private:
     const Word word_;
@@ -108,24 +98,18 @@ class Wait final : public WaitingTask {
 using namespace torch_aclnn::host;
 
 extern "C" TORCH_ACLNN_HOST_API aclError aclrtValueWrite(void* devAddr, uint64_t value, uint32_t flag, aclrtStream stream) {
-    return traced(
-        can_fail(__func__),
-        [&] {
-            if (flag != 0) refuse(ACL_ERROR_RT_PARAM_INVALID, "flag", "0", std::to_string(flag));
-            find_usable_stream(stream)->submit(std::make_unique<Write>(devAddr, value));
-        },
-        [&] { return call_arguments("devAddr", devAddr, "value", value, "flag", flag).on(stream); });
+    return traced(can_fail(__func__), call_arguments("devAddr", devAddr, "value", value, "flag", flag).on(stream), [&] {
+        if (flag != 0) refuse(ACL_ERROR_RT_PARAM_INVALID, "flag", "0", std::to_string(flag));
+        find_usable_stream(stream)->submit(std::make_unique<Write>(devAddr, value));
+    });
 }
 
 extern "C" TORCH_ACLNN_HOST_API aclError aclrtValueWait(void* devAddr, uint64_t value, uint32_t flag, aclrtStream stream) {
-    return traced(
-        can_fail(__func__),
-        [&] {
-            if (flag > ACL_VALUE_WAIT_NOR) refuse(ACL_ERROR_RT_PARAM_INVALID, "flag", "a value in 0..3", std::to_string(flag));
-            const auto found = find_usable_stream(stream);
-            auto wait = std::make_unique<Wait>(devAddr, value, flag, find_device("stream", found->device()));
-            found->submit_waiting(*wait);
-            (void)wait.release();  // the stream finishes it
-        },
-        [&] { return call_arguments("devAddr", devAddr, "value", value, "flag", flag).on(stream); });
+    return traced(can_fail(__func__), call_arguments("devAddr", devAddr, "value", value, "flag", flag).on(stream), [&] {
+        if (flag > ACL_VALUE_WAIT_NOR) refuse(ACL_ERROR_RT_PARAM_INVALID, "flag", "a value in 0..3", std::to_string(flag));
+        const auto found = find_usable_stream(stream);
+        auto wait = std::make_unique<Wait>(devAddr, value, flag, find_device("stream", found->device()));
+        found->submit_waiting(*wait);
+        (void)wait.release();  // the stream finishes it
+    });
 }

@@ -1,17 +1,12 @@
 #include "engine/runtime/stream/overflow.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cstring>
-#include <memory>
 
-#include "engine/runtime/config/config.h"
 #include "engine/runtime/config/soc.h"
-#include "engine/runtime/error/error.h"
 #include "engine/runtime/error/guarded.h"
 #include "engine/runtime/memory/memory_range.h"
 #include "engine/runtime/stream/stream.h"
-#include "engine/runtime/stream/task.h"
 
 namespace torch_aclnn::host {
 namespace {

@@ -2,16 +2,11 @@
 
 #include <pthread.h>
 
-#include <condition_variable>
 #include <deque>
 #include <map>
-#include <memory>
-#include <mutex>
 
 #include "engine/runtime/call/faultable.h"
-#include "engine/runtime/call/traced.h"
-#include "engine/runtime/error/guarded.h"
-#include "engine/runtime/stream/memory_value.h"
+#include "engine/runtime/lasting.h"
 #include "engine/runtime/stream/stream.h"
 
 namespace torch_aclnn::host {
@@ -77,14 +72,9 @@ class Subscriber {
     int stream_count_ = 0;
 };
 
-// Which thread runs the callbacks of which stream. Never destroyed: threads still ask while the process exits.
+// Which thread runs the callbacks of which stream.
 class Subscriptions {
    public:
-    static Subscriptions& all() {
-        static auto* const once = new Subscriptions;
-        return *once;
-    }
-
     void add(uint64_t thread, const Stream& stream) {
         const std::lock_guard<std::mutex> lock(mutex_);
         if (threads_.count(stream.id()) != 0)
@@ -130,15 +120,14 @@ class Subscriptions {
     std::map<int, uint64_t> threads_;  // by the stream's number
     std::map<uint64_t, std::shared_ptr<Subscriber>> subscribers_;
 };
+constexpr auto& subscriptions = lasting<Subscriptions>;
 
 // Hands the callback to its thread. One that blocks keeps the stream until it has run; a graph hands it over at each replay.
 class CallbackTask final : public WaitingTask {
    public:
     CallbackTask(aclrtCallback function, void* data, bool blocks, std::shared_ptr<Subscriber> subscriber)
-        : function_(function), data_(data), blocks_(blocks), subscriber_(std::move(subscriber)) {}
-    const char* name() const override { return "aclrtLaunchCallback"; }
+        : WaitingTask("aclrtLaunchCallback"), function_(function), data_(data), blocks_(blocks), subscriber_(std::move(subscriber)) {}
     void run() override { subscriber_->post(std::make_shared<Report>(Report{function_, data_}), blocks_); }
-    void finish() noexcept override { delete this; }
 
    private:
     const aclrtCallback function_;
@@ -153,7 +142,7 @@ void launch_callback(aclrtCallback function, void* data, int block_type, aclrtSt
         refuse(ACL_ERROR_RT_PARAM_INVALID, "blockType", "0 (the stream goes on) or 1 (it waits)", std::to_string(block_type));
     const bool blocks = block_type == ACL_CALLBACK_BLOCK;
     const auto stream = find_usable_stream(handle);
-    auto task = std::make_unique<CallbackTask>(function, data, blocks, Subscriptions::all().of_stream(*stream));
+    auto task = std::make_unique<CallbackTask>(function, data, blocks, subscriptions().of_stream(*stream));
     blocks ? stream->submit_waiting(*task) : stream->submit(*task);
     (void)task.release();  // the stream finishes it
 }
@@ -161,10 +150,10 @@ void launch_callback(aclrtCallback function, void* data, int block_type, aclrtSt
 void process_report(int32_t timeout) {
     if (timeout != -1 && timeout <= 0)
         refuse(ACL_ERROR_RT_PARAM_INVALID, "timeout", "-1 (forever) or at least 1 ms", std::to_string(timeout));
-    const auto subscriber = Subscriptions::all().of_thread(pthread_self());
+    const auto subscriber = subscriptions().of_thread(pthread_self());
     const auto report = subscriber->take(timeout);
     if (report == nullptr) {
-        (void)Subscriptions::all().of_thread(pthread_self());  // 107012 if the last stream left meanwhile
+        (void)subscriptions().of_thread(pthread_self());  // 107012 if the last stream left meanwhile
         throw Error(ACL_ERROR_RT_REPORT_TIMEOUT, text("no callback came within ", timeout, " ms"));
     }
     report->function(report->data);
@@ -177,23 +166,20 @@ void process_report(int32_t timeout) {
 using namespace torch_aclnn::host;
 
 extern "C" aclError aclrtSubscribeReport(uint64_t threadId, aclrtStream stream) {
-    return traced(
-        can_fail(__func__), [&] { Subscriptions::all().add(threadId, *find_usable_stream(stream)); },
-        [&] { return call_arguments("threadId", threadId).on(stream); });
+    return traced(can_fail(__func__), call_arguments("threadId", threadId).on(stream),
+                  [&] { subscriptions().add(threadId, *find_usable_stream(stream)); });
 }
 
 extern "C" aclError aclrtUnSubscribeReport(uint64_t threadId, aclrtStream stream) {
-    return traced(
-        can_fail(__func__), [&] { Subscriptions::all().remove(threadId, *find_stream(stream)); },
-        [&] { return call_arguments("threadId", threadId).on(stream); });
+    return traced(can_fail(__func__), call_arguments("threadId", threadId).on(stream),
+                  [&] { subscriptions().remove(threadId, *find_stream(stream)); });
 }
 
 extern "C" aclError aclrtLaunchCallback(aclrtCallback fn, void* userData, aclrtCallbackBlockType blockType, aclrtStream stream) {
-    return traced(
-        can_fail(__func__), [&] { launch_callback(fn, userData, blockType, stream); },
-        [&] { return call_arguments("blockType", static_cast<int>(blockType)).on(stream); });
+    return traced(can_fail(__func__), call_arguments("blockType", static_cast<int>(blockType)).on(stream),
+                  [&] { launch_callback(fn, userData, blockType, stream); });
 }
 
 extern "C" aclError aclrtProcessReport(int32_t timeout) {
-    return traced(can_fail(__func__), [&] { process_report(timeout); }, [&] { return call_arguments("timeout", timeout); });
+    return traced(can_fail(__func__), call_arguments("timeout", timeout), [&] { process_report(timeout); });
 }

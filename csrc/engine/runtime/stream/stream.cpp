@@ -1,23 +1,18 @@
 #include "engine/runtime/stream/stream.h"
 
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 
-#include "engine/runtime/config/config.h"
 #include "engine/runtime/diagnostics/task_watch.h"
 #include "engine/runtime/diagnostics/trace.h"
-#include "engine/runtime/error/error.h"
 #include "engine/runtime/fault/injection.h"
 #include "engine/runtime/stream/active_capture.h"
 #include "engine/runtime/stream/deferred_task.h"
 #include "engine/runtime/stream/dry_run.h"
 #include "engine/runtime/stream/event.h"
 #include "engine/runtime/stream/interpreter.h"
-#include "engine/runtime/stream/memory_value.h"
 #include "engine/runtime/stream/recorder.h"
 #include "engine/runtime/stream/stream_order.h"
-#include "engine/runtime/stream/task.h"
 #include "engine/runtime/stream/worker.h"
 
 namespace torch_aclnn::host {

@@ -1,11 +1,6 @@
 // Streams: tasks in order, and the failure of one kept until it has been reported.
 #pragma once
 
-#include <atomic>
-#include <memory>
-#include <mutex>
-#include <vector>
-
 #include "engine/runtime/config/config.h"
 #include "engine/runtime/device/device.h"
 #include "engine/runtime/diagnostics/call_stack.h"
@@ -20,7 +15,6 @@ class Device;
 class Event;
 class Recorder;
 class StreamWorker;
-class WaitingTask;
 
 // A task runs at once, on the thread that launches it, while the stream's lock keeps the order of several launching threads; or, with
 // TORCH_ACLNN_HOST_MODE=async, later, on the stream's own thread. A deferred one is run by another thread; a task that is launched after it
@@ -50,7 +44,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
         submit(*task);
         (void)task.release();
     }
-    // The same of a task that waits (memory_value.h).
+    // The same of a task that waits.
     void submit_waiting(WaitingTask& task);
     // The same, past a recorder, of a task whose order with others (stream_order.h) the caller has noted: here and now, or on the stream's
     // own thread.

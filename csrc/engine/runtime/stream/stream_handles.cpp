@@ -4,30 +4,22 @@
 #include <cstdlib>
 
 #include "engine/runtime/call/faultable.h"
-#include "engine/runtime/call/traced.h"
-#include "engine/runtime/config/config.h"
 #include "engine/runtime/device/device.h"
 #include "engine/runtime/device/process.h"
 #include "engine/runtime/diagnostics/findings.h"
 #include "engine/runtime/diagnostics/leaks.h"
-#include "engine/runtime/error/error.h"
-#include "engine/runtime/error/guarded.h"
 #include "engine/runtime/handle_table.h"
+#include "engine/runtime/lasting.h"
 #include "engine/runtime/memory/device_memory.h"
 #include "engine/runtime/stream/active_capture.h"
 #include "engine/runtime/stream/stream.h"
-#include "engine/runtime/stream/task.h"
 
 namespace torch_aclnn::host {
 namespace {
 
 constexpr auto kExitWait = std::chrono::seconds(2);
 
-// Never destroyed: calls still come while the process exits.
-HandleTable<Stream>& streams() {
-    static auto* const once = new HandleTable<Stream>(HandleKind::stream);
-    return *once;
-}
+constexpr auto& streams = lasting<HandleTable<Stream>, HandleKind::stream>;
 
 void list_leaked_streams(LeakList& list) {
     streams().for_each([&](const void* handle, const Stream& stream) {
@@ -139,42 +131,50 @@ void enqueue_and_wait(aclrtStream handle, Task& task) {
     (void)stream->wait(Stream::kForever);
 }
 
+TraceDetails& TraceDetails::on(aclrtStream stream_handle) {
+    arguments.add("stream", static_cast<const void*>(stream_handle));
+    try {
+        const auto found = find_stream(stream_handle);
+        device = found->device();
+        stream = found->id();
+    } catch (const Error&) {
+        // The call's own code says so.
+    }
+    return *this;
+}
+
 }  // namespace torch_aclnn::host
 
 using namespace torch_aclnn::host;
 
 extern "C" aclError aclrtCreateStream(aclrtStream* stream) {
-    return traced(can_fail(__func__), [&] { create_stream(stream); }, [&] { return arguments_of_created(stream); });
+    return traced(can_fail(__func__), [&] { return arguments_of_created(stream); }, [&] { create_stream(stream); });
 }
 
 // Priority and flags are hints about scheduling; the engine has one way to schedule.
 extern "C" aclError aclrtCreateStreamWithConfig(aclrtStream* stream, uint32_t priority, uint32_t flag) {
     return traced(
-        can_fail(__func__), [&] { create_stream(stream); },
-        [&] { return arguments_of_created(stream).add("priority", priority).add("flag", flag); });
+        can_fail(__func__), [&] { return arguments_of_created(stream).add("priority", priority).add("flag", flag); },
+        [&] { create_stream(stream); });
 }
 
 extern "C" aclError aclrtDestroyStream(aclrtStream stream) {
-    return traced(__func__, [&] { destroy_stream(stream); }, [&] { return call_arguments().on(stream); });
+    return traced(__func__, call_arguments().on(stream), [&] { destroy_stream(stream); });
 }
 
 // Work that has begun cannot be abandoned on a CPU, so this waits for it as aclrtDestroyStream does.
 extern "C" aclError aclrtDestroyStreamForce(aclrtStream stream) {
-    return traced(__func__, [&] { destroy_stream(stream); }, [&] { return call_arguments().on(stream); });
+    return traced(__func__, call_arguments().on(stream), [&] { destroy_stream(stream); });
 }
 
 extern "C" aclError aclrtStreamQuery(aclrtStream handle, aclrtStreamStatus* status) {
-    return guarded(can_fail(__func__), [&] {
-        require_pointer("status", status);
+    return write_result(can_fail(__func__), "status", status, [&] {
         const auto stream = find_stream(handle);
         require_waitable(*stream);
-        *status = stream->idle() ? ACL_STREAM_STATUS_COMPLETE : ACL_STREAM_STATUS_NOT_READY;
+        return stream->idle() ? ACL_STREAM_STATUS_COMPLETE : ACL_STREAM_STATUS_NOT_READY;
     });
 }
 
 extern "C" aclError aclrtStreamGetId(aclrtStream handle, int32_t* streamId) {
-    return guarded(__func__, [&] {
-        require_pointer("streamId", streamId);
-        *streamId = find_stream(handle)->id();
-    });
+    return write_result(__func__, "streamId", streamId, [&] { return find_stream(handle)->id(); });
 }

@@ -3,13 +3,13 @@
 #include <unistd.h>
 
 #include <cstdio>
-#include <map>
 #include <mutex>
 #include <set>
 #include <tuple>
 
 #include "engine/runtime/config/config.h"
 #include "engine/runtime/diagnostics/findings.h"
+#include "engine/runtime/lasting.h"
 #include "engine/runtime/memory/access_history.h"
 #include "engine/runtime/memory/device_memory.h"
 #include "engine/runtime/text.h"
@@ -30,11 +30,7 @@ struct Order {
     std::set<std::tuple<const char*, const char*, int, const char*, const char*, int>> reported;
 };
 
-// Never destroyed: calls still come while the process exits.
-Order& order() {
-    static auto* const once = new Order;
-    return *once;
-}
+constexpr auto& order = lasting<Order>;
 
 std::string description(const MemoryTouch& touch) {
     const std::string place = touch.stream == kProgram ? "at once" : text("on stream ", touch.stream);

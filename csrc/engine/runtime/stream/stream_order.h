@@ -2,7 +2,6 @@
 // That does not depend on when they ran: what counts is the order in which streams, events and synchronisations put them.
 #pragma once
 
-#include <memory>
 #include <vector>
 
 #include "engine/runtime/diagnostics/call_stack.h"

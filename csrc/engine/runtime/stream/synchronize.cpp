@@ -1,11 +1,8 @@
 // Waiting for streams, which is where a program learns of what failed on them.
 
 #include "engine/runtime/call/faultable.h"
-#include "engine/runtime/call/traced.h"
 #include "engine/runtime/device/context.h"
 #include "engine/runtime/device/device.h"
-#include "engine/runtime/error/error.h"
-#include "engine/runtime/error/guarded.h"
 #include "engine/runtime/stream/active_capture.h"
 #include "engine/runtime/stream/computing_thread.h"
 #include "engine/runtime/stream/stream.h"
@@ -48,43 +45,34 @@ void require_timeout(int32_t timeout) {
 using namespace torch_aclnn::host;
 
 extern "C" aclError aclrtSynchronizeStream(aclrtStream stream) {
-    return traced(can_fail(__func__), [&] { synchronize_stream(stream, kForever); }, [&] { return call_arguments().on(stream); });
+    return traced(can_fail(__func__), call_arguments().on(stream), [&] { synchronize_stream(stream, kForever); });
 }
 
 extern "C" aclError aclrtSynchronizeStreamWithTimeout(aclrtStream stream, int32_t timeout) {
-    return traced(
-        can_fail(__func__),
-        [&] {
-            require_timeout(timeout);
-            synchronize_stream(stream, timeout);
-        },
-        [&] { return call_arguments("timeout", timeout).on(stream); });
+    return traced(can_fail(__func__), call_arguments("timeout", timeout).on(stream), [&] {
+        require_timeout(timeout);
+        synchronize_stream(stream, timeout);
+    });
 }
 
 extern "C" aclError aclrtSynchronizeDevice(void) {
-    return traced(can_fail(__func__), [] { synchronize_device(kForever); }, [] { return call_arguments(); });
+    return traced(can_fail(__func__), call_arguments(), [] { synchronize_device(kForever); });
 }
 
 extern "C" aclError aclrtSynchronizeDeviceWithTimeout(int32_t timeout) {
-    return traced(
-        can_fail(__func__),
-        [&] {
-            require_timeout(timeout);
-            synchronize_device(timeout);
-        },
-        [&] { return call_arguments("timeout", timeout); });
+    return traced(can_fail(__func__), call_arguments("timeout", timeout), [&] {
+        require_timeout(timeout);
+        synchronize_device(timeout);
+    });
 }
 
 // Waits for the device's work. Its memory stays: torch_npu still frees some of it afterwards.
 extern "C" aclError aclrtResetDevice(int32_t deviceId) {
-    return traced(
-        __func__,
-        [&] {
-            Device& device = find_device("deviceId", deviceId);
-            device.begin_reset();
-            for (const auto& stream : streams_of(device)) stream->wait(Stream::kForever);
-            device.reset();
-            if (current_device_index() == deviceId) set_current(nullptr, -1);
-        },
-        [&] { return call_arguments("deviceId", deviceId); });
+    return traced(__func__, call_arguments("deviceId", deviceId), [&] {
+        Device& device = find_device("deviceId", deviceId);
+        device.begin_reset();
+        for (const auto& stream : streams_of(device)) stream->wait(Stream::kForever);
+        device.reset();
+        if (current_device_index() == deviceId) set_current(nullptr, -1);
+    });
 }

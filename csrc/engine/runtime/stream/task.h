@@ -1,21 +1,38 @@
 // Work for streams.
 #pragma once
 
-#include <cstdint>
 #include <exception>
-#include <memory>
-#include <optional>
 #include <vector>
 
 #include "acl/acl.h"
 #include "engine/runtime/calling_thread.h"
 #include "engine/runtime/diagnostics/call_stack.h"
 #include "engine/runtime/memory/device_memory.h"
-#include "engine/runtime/stream/choice.h"
 
 namespace torch_aclnn::host {
 
 class Stream;
+
+// A choice of a few columns of a matrix for each of its rows, as a router of experts makes it. A dry run does not know the numbers of the
+// matrix, so it takes every column to be chosen equally often; the sizes that follow from the choice are then known, as a rule.
+// Where rows are then chosen for each column, as many as an expert may have, they are those that have chosen the column.
+struct Choice {
+    void* numbers;  // of the columns, `chosen` for each row
+    size_t number_bytes;
+    int64_t rows, chosen, columns;
+    bool is_of_rows = false;  // `chosen` for each column
+
+    size_t bytes() const { return static_cast<size_t>((is_of_rows ? columns : rows) * chosen) * number_bytes; }
+};
+
+// Whether the rows have chosen columns before.
+bool is_known(const Choice& choice);
+
+// Writes such a choice. TORCH_ACLNN_HOST_EXPERT_LOAD says how many times as often as on average the first half of the columns is chosen.
+void choose_evenly(const Choice& choice);
+
+// Adds a finding, with the line of Python that the calling thread is at.
+void note_assumption(const char* what);
 
 // One unit of work on a stream. The stream calls run() once, in order, then finish() once, whatever run() did. A graph that keeps it calls
 // run() once for each replay.
@@ -62,6 +79,13 @@ class NamedTask : public Task {
 
    private:
     const char* const name_;
+};
+
+// Work that waits, as until a word of device memory has some value. A thread of the stream's own runs it, also without
+// TORCH_ACLNN_HOST_MODE=async: the program goes on, as what it waits for may come from it.
+class WaitingTask : public NamedTask {
+   public:
+    using NamedTask::NamedTask;
 };
 
 // True where a task runs after the program has gone on: it may have freed the task's memory meanwhile.

@@ -3,13 +3,12 @@
 #include <fstream>
 #include <map>
 #include <mutex>
-#include <string>
 
 #include "engine/runtime/config/config.h"
 #include "engine/runtime/diagnostics/call_stack.h"
 #include "engine/runtime/diagnostics/records.h"
-#include "engine/runtime/error/error.h"
 #include "engine/runtime/error/guarded.h"
+#include "engine/runtime/lasting.h"
 #include "engine/runtime/stream/dry_run.h"
 #include "engine/runtime/text.h"
 #include "torch_aclnn/dry_run.h"
@@ -28,11 +27,7 @@ struct ValueReads {
     std::map<std::string, Reads> by_stack;
 };
 
-// Never destroyed: memory is still read while the process exits.
-ValueReads& value_reads() {
-    static auto* const once = new ValueReads;
-    return *once;
-}
+constexpr auto& value_reads = lasting<ValueReads>;
 
 // "File "train.py", line 12 in step" of a stack.
 std::string innermost(const std::string& stack) {

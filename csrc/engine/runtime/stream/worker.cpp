@@ -2,13 +2,9 @@
 
 #include <cxxabi.h>
 
-#include <chrono>
 #include <system_error>
 
-#include "engine/runtime/config/config.h"
-#include "engine/runtime/error/error.h"
 #include "engine/runtime/stream/dry_run.h"
-#include "engine/runtime/stream/task.h"
 #include "engine/runtime/text.h"
 
 namespace torch_aclnn::host {

@@ -1,15 +1,11 @@
 // The thread that runs a stream's tasks, in their order, while the program goes on.
 #pragma once
 
-#include <condition_variable>
 #include <deque>
-#include <memory>
-#include <mutex>
 #include <random>
 #include <thread>
 
 #include "engine/runtime/stream/deferred_task.h"
-#include "engine/runtime/stream/task.h"
 
 namespace torch_aclnn::host {
 
