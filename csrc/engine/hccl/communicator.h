@@ -62,7 +62,7 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
     std::shared_ptr<Failure> failure_;  // the latest, and its HcclResult
     int failure_code_ = HCCL_SUCCESS;
     Completion::Clock::time_point failed_at_;
-    // Only the thread's.
+    // The following members are used by the communicator's thread alone.
     std::string lost_;  // why no operation is possible any more
     uint64_t collectives_ = 0;
     std::map<uint64_t, int> derived_;

@@ -133,7 +133,7 @@ class AverageChannels {
         }
     }
 
-    // From the sums that begin with window `base`.
+    // Writes a cell to `repeats` places from the sums of its windows, of which the first one that is kept is window `base`.
     void expand(T* target, int64_t repeats, int64_t w, int64_t base) const {
         const S* line = sums_ + (job_.columns.first[w] - base) * channels_;
         const int64_t count = job_.columns.last[w] - job_.columns.first[w];

@@ -28,7 +28,8 @@ constexpr int64_t kTransposedStreamedTablePlane = 64;  // or up to here, where t
 constexpr int64_t kTransposedTableVolume = 48;
 constexpr int64_t kTransposedManyCopies = 4;      // planes of a volume for each that differs
 constexpr int64_t kTransposedLongRowBytes = 176;  // of padded rows with narrow borders, which the loop of rows copies
-// The lines of planes in between are read before they are written, while a machine reads ahead neither: then they go around the caches.
+// Planes of these sizes are written around the caches: otherwise their lines are read before they are written, and the hardware prefetches
+// none of them.
 constexpr int64_t kTransposedStreamMinBytes = 128;
 constexpr int64_t kTransposedStreamMaxBytes = 2048;
 

@@ -16,7 +16,8 @@ std::array<std::atomic<uint64_t>, kRemembered> remembered;  // 0 is a free place
 // Returns the place that has the signature, or the first free one of those where it may be; null where neither is found.
 std::atomic<uint64_t>* place_of(uint64_t signature) {
     for (size_t i = 0; i < kProbes; ++i) {
-        std::atomic<uint64_t>& place = remembered[(signature / 2 + i) % kRemembered];  // they are odd
+        std::atomic<uint64_t>& place =
+            remembered[(signature / 2 + i) % kRemembered];  // signatures are odd, so half of one spreads over all places
         const uint64_t found = place.load(std::memory_order_relaxed);
         if (found == signature || found == 0) return &place;
     }

@@ -106,7 +106,7 @@ struct DynamicallyQuantised {
     at::Tensor numbers, scale;
 };
 DynamicallyQuantised quantise_rows(const at::Tensor& x, int64_t largest);
-// Writes those for the data type of y, in its shape.
+// Writes rows, quantised to the data type of y, in the shape of y.
 void store_rows(const at::Tensor& rows, const PackableTensor& y, const OptTensor& scale);
 
 // For each of `rows` rows the row of `per_group` that its group has. Group i ends before row ends[i].

@@ -37,7 +37,7 @@ OptTensor ends_of(const OptTensor& groups, bool sizes) {
     return sizes ? at::cumsum(groups->to(at::kLong), 0) : groups->to(at::kLong);
 }
 
-// Values for so many features of each row of x: in one row, or in one for each group.
+// Refuses values other than `features` of them for the rows of x, which broadcast to these or, with groups, have a row for each group.
 void require_of_rows(const char* name, const OptTensor& values, const OptTensor& groups, const at::Tensor& x, int64_t features) {
     if (!given(values)) return;
     if (!given(groups))

@@ -19,8 +19,8 @@ template <class Arguments>
     return code;
 }
 
-// guarded(), and one line in the trace. `arguments`, as of call_arguments(), returns the TraceDetails; it is only called when there is a
-// trace, after the body.
+// Runs the body as guarded() does, and writes a line to the trace if there is one. `arguments`, as call_arguments() makes it, then returns
+// the TraceDetails; it is called after the body.
 template <class Arguments, class Body>
 int traced(const char* function, Arguments&& arguments, Body&& body, FallbackCodes codes = {}) {
     const int64_t begin = tracing() ? begin_traced_call() : 0;

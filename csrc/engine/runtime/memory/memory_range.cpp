@@ -26,7 +26,7 @@ const char* name_of(Side side) {
     return side == Side::device ? "device" : "host";
 }
 
-// Where there can be nothing but device memory, what is in no allocation was freed, or has never been any.
+// Refuses addresses that can only be of device memory but are in no allocation: it was freed, or never was memory.
 void require_known(const char* parameter, const void* address, Side side, const char* kind) {
     if (side != Side::device && !is_device_address(address)) return;
     const std::string expected = side == Side::any ? "memory that has not been freed" : text(name_of(side), " memory, as kind is ", kind);

@@ -1,4 +1,4 @@
-// How far each stream had come, as far as is known at some point of another stream's work.
+// For each stream the last of its tasks that is known to come before some point of another stream's work.
 #pragma once
 
 #include <algorithm>
