@@ -8,6 +8,7 @@
 
 #include <string_view>
 
+#include "engine/aten/adapter/relations.h"
 #include "engine/aten/numerics/results.h"
 
 namespace torch_aclnn::host::aten {
