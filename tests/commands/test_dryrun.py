@@ -417,11 +417,6 @@ def test_the_programs_arguments_begin_at_its_name():
     assert (found.steps, found.total.bytes, found.runs) == (3, 32 * GIBIBYTE, ["-m", "json", "--steps", "7"])
 
 
-def test_a_command_of_the_environment_is_a_script():
-    found = parsed("torchrun", "--nproc_per_node", "2", "train.py")
-    assert Path(found.runs[0]).name == "torchrun" and Path(found.runs[0]).is_absolute() and found.program[0] == "torchrun"
-
-
 @pytest.mark.parametrize(
     ("card", "soc", "gibibytes"),
     [
