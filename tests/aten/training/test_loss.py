@@ -1,5 +1,7 @@
 """loss.cpp against definitions in float64."""
 
+from ctypes import c_float
+
 import pytest
 import torch
 import torch.nn.functional as F
@@ -71,6 +73,15 @@ ROWS = [
     (
         *("aclnnBinaryCrossEntropyWithLogitsBackward", [drawn(1), drawn(1, 4), drawn(3, 4).abs()], (None, None, 1)),
         *(lambda g, x, y: g / 12 * (torch.sigmoid(x) - y), FLOATS[:1]),
+    ),
+    *(
+        (f"aclnn{name}LossBackward", [drawn(3, 1), drawn(1, 4), drawn(4)], numbers, define, FLOATS[:1])
+        for name, numbers, define in (
+            ("Mse", (1,), lambda g, x, y: g / 6 * (x - y)),
+            ("L1", (1,), lambda g, x, y: g / 12 * (x - y).sgn()),
+            ("SmoothL1", (1, c_float(1)), lambda g, x, y: g / 12 * (x - y).clamp(-1, 1)),
+            ("SoftMargin", (1,), lambda g, x, y: -g / 12 * y * torch.sigmoid(-x * y)),
+        )
     ),
     ("aclnnSoftMarginLoss", FAR, (0,), lambda x, y: F.softplus(-x * y), FLOATS),
     ("aclnnSoftMarginLossBackward", [drawn(3), *FAR], (0,), lambda g, x, y: -g * y * torch.sigmoid(-x * y), FLOATS),
