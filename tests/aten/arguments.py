@@ -88,7 +88,6 @@ KINDS = {
     "Scalars": Kind(ScalarList((Scalar(),)), (ScalarList((Scalar(DType.UINT32),)),)),
     "RoundMode": Kind(Scalar(DType.INT64, (3).to_bytes(16, "little")), (*_SCALAR.wrong, Scalar(DType.INT64, (4).to_bytes(16, "little")))),
     "NotNegativeScalar": Kind(number(0), (*_SCALAR.wrong, number(-1), number(math.nan))),
-    "PositiveScalar": Kind(number(1), (*_SCALAR.wrong, number(0), number(math.nan))),
     "NonzeroScalar": Kind(number(-1), (*_SCALAR.wrong, number(0))),
     **dict.fromkeys(("Ints", "OptInts"), Kind(IntArray((2,)), (TOO_MANY,))),
     "Shape": Kind(IntArray((2, 2)), (TOO_MANY, IntArray((-1,)), IntArray((1,) * 9))),

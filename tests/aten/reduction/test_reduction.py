@@ -88,3 +88,8 @@ def test_norms_in_float64():
     torch.testing.assert_close(torch.nn.functional.normalize(x.to(DEVICE)).cpu(), torch.nn.functional.normalize(x))
     y = torch.complex(x, x.flip(0))
     torch.testing.assert_close(y.to(DEVICE).dist(y.flip(1).to(DEVICE)).cpu(), y.dist(y.flip(1)))
+
+
+def test_the_norm_of_order_0_counts():
+    x = torch.tensor([[1.0, 0.0, 2.0], [0.0, 0.0, 3.0]], device=DEVICE)
+    torch.testing.assert_close(x.renorm(0, 0, 1.0).cpu(), torch.tensor([[0.5, 0.0, 1.0], [0.0, 0.0, 3.0]]))

@@ -58,12 +58,6 @@ at::Scalar read_not_negative(const char* name, const aclScalar* handle) {
     return number;
 }
 
-at::Scalar read_positive(const char* name, const aclScalar* handle) {
-    const at::Scalar number = read_scalar(name, handle);
-    if (!(number.toDouble() > 0)) refuse(name, "a number above 0", c10::str(number));
-    return number;
-}
-
 at::Scalar read_nonzero(const char* name, const aclScalar* handle) {
     const at::Scalar number = read_scalar(name, handle);
     if (number.toDouble() == 0) refuse(name, "a number other than 0", c10::str(number));

@@ -34,7 +34,6 @@ void require_distinct_dims(const char* name, const aclIntArray* dims, uint64_t r
 
 // Numbers that come as an aclScalar and must be at least 0, above 0, or anything but 0.
 at::Scalar read_not_negative(const char* name, const aclScalar* handle);
-at::Scalar read_positive(const char* name, const aclScalar* handle);
 at::Scalar read_nonzero(const char* name, const aclScalar* handle);
 
 // The two forms of gelu, which come as 0 and 1.
@@ -102,7 +101,6 @@ using NotNegative = Between<int64_t, 0, kUnbounded>;
 using Positive = Between<int64_t, 1, kUnbounded>;
 
 using NotNegativeScalar = Kind<const aclScalar*, at::Scalar, const at::Scalar&, read_not_negative>;
-using PositiveScalar = Kind<const aclScalar*, at::Scalar, const at::Scalar&, read_positive>;
 using NonzeroScalar = Kind<const aclScalar*, at::Scalar, const at::Scalar&, read_nonzero>;
 
 // A dimension of the first tensor, or several that differ. They are checked once its rank is known.

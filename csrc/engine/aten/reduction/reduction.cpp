@@ -25,6 +25,13 @@ static at::IntArrayRef dims_or_all(const std::optional<std::vector<int64_t>>& di
     return dims ? at::IntArrayRef(*dims) : at::IntArrayRef();
 }
 
+// The norm of order 0, which ATen does not take, is the number of elements other than 0.
+static at::Tensor renormalized(const at::Tensor& self, const at::Scalar& p, int64_t dim, const at::Scalar& largest) {
+    if (p.toDouble() > 0) return at::renorm(self, p, dim, largest);
+    const at::Tensor slices = self.movedim(dim, -1), norms = (slices != 0).flatten(0, -2).sum(0);
+    return (slices * at::where(norms > largest, largest.toDouble() / (norms + 1e-7), 1.0)).movedim(-1, dim);
+}
+
 // The sums of what is in front of each element along the dimension, with the element itself or without it.
 static at::Tensor cumulated(const at::Tensor& self, int64_t dim, bool exclusive, bool reverse) {
     const at::Tensor rows = self.dim() == 0 ? self.reshape({1}) : upcast(reverse ? self.flip(dim) : self);
