@@ -147,7 +147,7 @@ def difference(device: Device, rng: Random) -> tuple[str, str]:
     largest = [
         x.abs().nan_to_num(0, 0, 0).max().item()
         for x in exact.values()
-        if isinstance(x, torch.Tensor) and x.is_floating_point() and x.numel()
+        if isinstance(x, torch.Tensor) and (x.is_floating_point() or x.is_complex()) and x.numel()
     ]
     values = {name: value_of(kinds[name], name, value, exact) for name, value in call.arguments.items()}
     if message := device.compute():
