@@ -159,7 +159,7 @@ def difference(device: Device, rng: Random) -> tuple[str, str]:
     except Exception as error:
         return f"the definition: {type(error).__name__}: {error}", ""
     return "", next((f"{place.parameter}[{place.index}]: {text}" for place, got in device.tensors.items()
-                     if (text := compared(got, exact[place], min(max(largest, default=0), 1e4) / 100))), "")  # fmt: skip
+                     if (text := compared(got, exact[place], min(max(largest, default=0), 1e4) / 10))), "")  # fmt: skip
 
 
 def compared(got: torch.Tensor, exact: Any, scale: float) -> str:

@@ -22,10 +22,11 @@ OTHERS = {re.compile(f"aclnn({pattern})"): kind for pattern, kind in {
     r"RingAttentionUpdate\.\w*Sum": "positive",
     r"MoeComputeExpertTokens\.sortedExperts": "ascending",
     r"MoeGatingTopKSoftmax\.x": "finite",
-    r"IndexPutImpl\.values|InplacePut\.source": "equal",  # which of several goes to one place is not said
+    r"IndexPutImpl\.values|InplacePut\.source|MaxUnpool[23]d\.self": "equal",  # which of several goes to one place is not said
     r"LinalgCholesky\.self": "definite",
     r"\w*Attention\w*\.\w+": "small",  # of large scores float32 has few places left
-    r"\w*(Backward|Grad)\w*\.\w+": "finite",  # ATen's kernels have two answers for what is no number
+    r"(Cump|P)rod\w*\.\w+": "small",  # an infinity on the way times a 0 is no number
+    r"(\w*(Backward|Grad)|ApplyAdamW)\w*\.\w+": "finite",  # ATen's kernels have two answers for what is no number
     r"(GridSampler|Slogdet|\w*(mm|Mm|Addr|MatMul|Matmul|Gemm|Addmv|Mv|Dot|Ger|Conv))\w*\.\w+": "finite",
     r"(SearchSorteds?|Bucketize)\.(sortedSequence|boundaries)": "ascending",
 }.items()}  # fmt: skip
@@ -65,5 +66,5 @@ def _numbers(rng: Random, kind: str, like: torch.Tensor, generator: torch.Genera
         return made @ made.mT + torch.eye(made.shape[-1])
     if not kind and rng.random() < 0.15 and made.numel() and not like.is_complex():
         made.view(-1)[rng.randrange(made.numel())] = rng.choice(SPECIAL)
-    change = {"unit": torch.sigmoid, "positive": lambda x: x.abs() + 0.1, "ascending": lambda x: x.sort().values}
+    change = {"unit": torch.sigmoid, "positive": lambda x: x.abs() + 0.1, "ascending": lambda x: x if x.is_complex() else x.sort().values}
     return change[kind](made) if kind in change else made

@@ -89,6 +89,12 @@ def write(out: torch.Tensor | None, result: Any) -> None:
         out.copy_(result if result.shape == out.shape else result.reshape(out.shape))
 
 
+def renormalized(x: torch.Tensor, p: float, dim: int, largest: float) -> torch.Tensor:
+    """Return slices of which none has a norm above the largest."""
+    norms = torch.linalg.vector_norm(x, p, [d for d in range(x.dim()) if d != dim % x.dim()], keepdim=True)
+    return x * torch.where(norms > largest, largest / (norms + 1e-7), 1)
+
+
 def write_each(results: Any, *outs: torch.Tensor | None) -> None:
     for result, out in zip(results, outs, strict=False):
         write(out, result)
@@ -142,6 +148,7 @@ NAMES: dict[str, Any] = {
     "multiply_in_place": lambda self, other: write(self, self * other),
     "divide_in_place": lambda self, other: write(self, self / other),
     "extreme": lambda tensors, function: functools.reduce(function, tensors),
+    "renormalized": renormalized,
     "swish": lambda x, beta: x * torch.sigmoid(beta * x),
     "swish_slope": lambda x, beta: torch.sigmoid(beta * x) * (1 + beta * x * (1 - torch.sigmoid(beta * x))),
     "gelu_gradient": lambda grad, x, mode: at.gelu_backward(grad, x, mode),
