@@ -246,11 +246,13 @@ for _ in range(2):
 
 
 def test_ranks_that_do_the_same_run_once(tmp_path):
-    done = dry_run(RANKS, "--time", "--ranks", "all", "--world-size", "4", "--json", str(tmp_path / "all.json"))
+    drawn = tmp_path / "timeline.json"
+    done = dry_run(RANKS, "--timeline", str(drawn), "--ranks", "all", "--world-size", "4", "--json", str(tmp_path / "all.json"))
     reports = json.loads((tmp_path / "all.json").read_text())
     assert [(report["rank"], report["equal_to"]) for report in reports] == [(0, None), (1, 0), (2, None), (3, 2)]
     assert all(report["time"]["seconds"] > 0 for report in reports)
     assert done.returncode == 0 and re.search(r"^0-1 .*\n2-3 ", done.stdout, re.MULTILINE) and "rank 2 decides" in done.stdout
+    assert set(re.findall(r"rank \d, host", drawn.read_text())) == {"rank 0, host", "rank 2, host"}
 
 
 def test_a_launcher_becomes_one_of_its_ranks(tmp_path):

@@ -234,9 +234,11 @@ def test_a_trace_becomes_an_estimate_and_a_timeline(tmp_path: Path) -> None:
     assert found.utilisation == pytest.approx(2 * 4096**3 / found.seconds / 353.9e12)
     assert found.kinds[0].name == "aclnnMm"
     assert found.remarks == ["missing in the sum: 1 x aclmdlRIExecuteAsync, of which no cost is known"]
-    trace_file.write(timeline, drawn, found.card)
+    trace_file.write({"rank 0, ": timeline, "rank 1, ": timeline}, drawn, found.card)
     events = json.loads(drawn.read_text())["traceEvents"]
-    assert [one["name"] for one in events if one.get("cat") == "kernel"] == ["aclnnMm", "aclnnEmbedding"]
+    kernels = [(one["pid"], one["name"]) for one in events if one.get("cat") == "kernel"]
+    assert kernels == [(pid, name) for pid in (1, 3) for name in ("aclnnMm", "aclnnEmbedding")]
+    assert [one["args"]["name"] for one in events if one["name"] == "process_name"][::2] == ["rank 0, host", "rank 1, host"]
     trace.write_text("")
     with pytest.raises(NoStep, match="no launches"):
         estimate(trace, CHIP, {})

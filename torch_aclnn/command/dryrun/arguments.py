@@ -55,7 +55,7 @@ def add_parser(commands: Any, action: Callable[[argparse.Namespace], int]) -> No
     fit = "find the largest value with which it fits, of {NAME} in the program's arguments: batch=1:64; a second one, as length=1024,2048"
     parser.add_argument("--fit", type=placeholder, action="append", metavar="NAME=LOW:HIGH", help=fit)
     parser.add_argument("--time", action="store_true", help="estimate how long a step takes, as a range")
-    parser.add_argument("--timeline", type=writable, metavar="FILE", help="the same, and write it for https://ui.perfetto.dev")
+    parser.add_argument("--timeline", type=writable, metavar="FILE", help="the same, and draw each rank run for https://ui.perfetto.dev")
     parser.add_argument("--expert-load", type=_load, metavar="X", help="times its even share for the first half of the experts, 0 to 2")
     parser.add_argument("--json", type=writable, metavar="FILE", help="write the report as JSON too")
     parser.add_argument("--snapshot", type=writable, metavar="FILE", help="write torch's snapshot for pytorch.org/memory_viz")

@@ -23,7 +23,7 @@ from torch_aclnn.command.dryrun.forks import Forks
 from torch_aclnn.command.dryrun.products import CONTEXT
 from torch_aclnn.command.dryrun.programs import problem_of_hook
 from torch_aclnn.command.dryrun.screen import first_screen, verdict
-from torch_aclnn.command.dryrun.times import estimated, of_stages, section
+from torch_aclnn.command.dryrun.times import estimated, of_ranks, section
 from torch_aclnn.command.locations import environment_of_programs
 from torch_aclnn.loading.hook_settings import OBSERVE, SETTINGS
 from torch_aclnn.observation.report import Observed, Report, Settings, load, save
@@ -108,7 +108,7 @@ def _several(arguments: argparse.Namespace) -> int:
     with child.folder() as directory:
         reports = list(_of_ranks(arguments, directory))
         if arguments.time:
-            reports = of_stages(reports, directory, arguments.chip)
+            reports = of_ranks(reports, directory, arguments.chip, arguments.timeline)
     report = ranks.worst(reports)
     times = ["", *section(report)] if arguments.time else []
     print("\n" + "\n".join([*ranks.table(reports), *first_screen(report), *times, *details(report), "", verdict(report)]))
@@ -152,7 +152,8 @@ def _collected(arguments: argparse.Namespace, directory: Path, counted: Path, ex
     coverage.read(counted)
     assumed = Counter((counted / "findings").read_text().splitlines())
     observed = merged([load(Observed, path) for path in directory.glob("*.json") if path.name != SETTINGS])
-    time = estimated(observed, counted, arguments.chip, arguments.timeline) if arguments.time else None
+    timeline = None if arguments.ranks else arguments.timeline
+    time = estimated(observed, counted, arguments.chip, timeline) if arguments.time else None
     if observed.end == "nothing":
         observed.rank, observed.world_size = arguments.rank, arguments.world_size
     observed.product = observed.product or arguments.product

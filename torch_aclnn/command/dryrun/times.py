@@ -12,6 +12,7 @@ from torch_aclnn.timing.estimate import NoStep, estimate, summary
 from torch_aclnn.timing.pipeline import pipeline_of
 from torch_aclnn.timing.result import Estimate
 from torch_aclnn.timing.stages import Program, simulate_stages
+from torch_aclnn.timing.timeline import Timeline
 
 
 def estimated(observed: Observed, directory: Path, chip: Chip, timeline: Path | None) -> Estimate | None:
@@ -24,19 +25,21 @@ def estimated(observed: Observed, directory: Path, chip: Chip, timeline: Path | 
     except NoStep:
         return None
     if timeline is not None:
-        trace_file.write(drawn, timeline, found.card)
+        trace_file.write({"": drawn}, timeline, found.card)
     return found
 
 
-def of_stages(reports: list[Report], directory: Path, chip: Chip) -> list[Report]:
+def of_ranks(reports: list[Report], directory: Path, chip: Chip, file: Path | None) -> list[Report]:
     """Return the reports, those of a pipeline whose stages were all run with the times of stages that wait for each other.
 
     Args:
         reports: of the ranks of ``--ranks``.
         directory: has the traces of the processes that were run.
         chip: what runs them.
+        file: receives the timelines of the ranks that differ and of such stages, if it is given.
 
     """
+    drawn: dict[int | None, Timeline] = {}
     known = {report.rank: report for report in reports if report.time is not None}
     for first in known.values():
         ranks = first.groups.get("pipeline", [])
@@ -48,6 +51,12 @@ def of_stages(reports: list[Report], directory: Path, chip: Chip) -> list[Report
             for one, program, timeline in zip(stages, programs, simulate_stages(programs, chip), strict=True):
                 alone = dataclasses.replace(pipeline_of(program.calls, len(ranks)), bubbles=0.0)
                 known[one.rank] = dataclasses.replace(one, time=summary(timeline, chip, alone))
+                drawn[one.rank] = timeline
+    if file is not None:
+        for rank, one in known.items():
+            if rank not in drawn and one.equal_to is None:
+                drawn[rank] = estimate(directory / f"{one.process}.trace", chip, one.groups)[1]
+        trace_file.write({f"rank {rank}, ": drawn[rank] for rank in known if rank in drawn}, file, chip.name)
     return [known.get(report.rank, report) for report in reports]
 
 
