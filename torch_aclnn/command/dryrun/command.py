@@ -7,7 +7,7 @@ import os
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -52,11 +52,17 @@ def run(arguments: argparse.Namespace) -> int:
             arguments.parser.error(f"--ranks: {problem}")
     report = _observed(arguments)
     report.each_percent = _of_each_percent(arguments, report)
+    return _show(arguments, report, report, helps=remedies.lines(_with_more_memory(arguments, report)))
+
+
+def _show(
+    arguments: argparse.Namespace, report: Report, saved: Report | list[Report], table: Iterable[str] = (), helps: Iterable[str] = ()
+) -> int:
+    """Print the report between a table and what helps, save what is to be saved, and return the exit code."""
     times = ["", *section(report)] if arguments.time else []
-    helps = remedies.lines(_with_more_memory(arguments, report))
-    print("\n" + "\n".join([*first_screen(report), *times, *details(report), *helps, "", verdict(report)]))
+    print("\n" + "\n".join([*table, *first_screen(report), *times, *details(report), *helps, "", verdict(report)]))
     if arguments.json is not None:
-        save(report, arguments.json)
+        save(saved, arguments.json)
     return report.fits.code
 
 
@@ -109,12 +115,7 @@ def _several(arguments: argparse.Namespace) -> int:
         reports = list(_of_ranks(arguments, directory))
         if arguments.time:
             reports = of_ranks(reports, directory, arguments.chip, arguments.timeline)
-    report = ranks.worst(reports)
-    times = ["", *section(report)] if arguments.time else []
-    print("\n" + "\n".join([*ranks.table(reports), *first_screen(report), *times, *details(report), "", verdict(report)]))
-    if arguments.json is not None:
-        save(reports, arguments.json)
-    return report.fits.code
+    return _show(arguments, ranks.worst(reports), reports, table=ranks.table(reports))
 
 
 def _of_ranks(arguments: argparse.Namespace, directory: Path) -> Iterator[Report]:
