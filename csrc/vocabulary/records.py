@@ -17,7 +17,10 @@ FOLDER = Path(__file__).parent
 # Keys of a file that are no section.
 _SHARED = {"kinds", "calls", "tensors", "callers", "facts", "costs"}
 # What `facts` may state; `drawing` follows from a seed, and `packing` from a packed result.
-_FACTS = {"fills", "disjunction", "conjunction", "equality", "inequality", "zeroing", "choosing", "system_workspace", "unpublished"}
+_FACTS = {"computes_first", "fills", "disjunction", "conjunction", "equality", "inequality", "zeroing", "choosing"} | {
+    "system_workspace",
+    "unpublished",
+}
 _WORDS = "contiguous if strict|contiguous|not empty"
 _UNWANTED = "nothing is written to it unless another argument asks for it"
 # What a version has of its base.

@@ -55,7 +55,7 @@ static constexpr ::torch_aclnn::host::aten::TensorTypes {name}Types[] = {{
 using {name}Arguments = ::torch_aclnn::host::aten::Arguments<{kinds}>;
 static constexpr ::torch_aclnn::host::aten::Adapter {name}Adapter{{
     {name}Entry, {name}Kinds, {name}Types, {name}Arguments::offsets.data(), std::size({name}Kinds), {name}Arguments::pass<{name}Check>,
-    {name}Arguments::pass<{name}Body>, {name}Arguments::type_signature, {starts_from}, {is_filled}}};
+    {name}Arguments::pass<{name}Body>, {name}Arguments::type_signature, {starts_from}, {is_filled}, {computes_first}}};
 extern "C" TORCH_ACLNN_HOST_API aclnnStatus {name}GetWorkspaceSize({handles}, uint64_t* workspaceSize, aclOpExecutor** executor) {{
     const void* const arguments[] = {{{addresses}}};
     return ::torch_aclnn::host::aten::prepare({name}Adapter, arguments, workspaceSize, executor);
@@ -204,6 +204,7 @@ def _row(record: Record, all_of_struct: dict[str, list[Record]], file: str, line
         copied=f"    start_from({record.starts_from}, out);\n" if record.starts_from else "",
         starts_from=names.index(record.starts_from) if record.starts_from else -1,
         is_filled=str("selfRef overlap" in record.unchecked).lower(),
+        computes_first=str("computes_first" in record.facts or record.does.startswith(("write(", "write_each("))).lower(),
         described="\n".join(
             f'    {{"{_escaped(p.kind)}", "{p.name}", {kind}::nullable, {_listed(record.types_of(p).listed) if p.is_tensor else 0}}},'
             for kind, p in zip(kinds, record.parameters, strict=True)

@@ -291,7 +291,12 @@ void run_body(const Adapter& adapter, Values& values) {
     try {
         run_plainly([&] {
             std::optional<InputsApart> apart;
-            if (values.has_input_as_output) apart.emplace(adapter, values);
+            ResultsTakeOutputs outputs;
+            if (values.has_input_as_output)
+                apart.emplace(adapter, values);
+            else if (adapter.computes_first)
+                for (size_t i = 0; i < adapter.count; ++i)
+                    if (const at::Tensor* const output = adapter.kinds[i]->output(values.at(i))) outputs.add(*output);
             adapter.body(adapter, values.all());
         });
     } catch (const Error& error) {

@@ -41,6 +41,8 @@ struct ErasedKind {
     KeptArgument (*keep)(const void* argument);
     enum class Handle : uint8_t { other, scalar, tensor, tensors } handle;
     bool is_written;  // its tensors are
+    // The tensor that is written and not read; null if there is none.
+    const at::Tensor* (*output)(const void* value);
     // Each is null unless the kind is one of dimensions, one that decides how phase 2 launches the operator, or one of a handle.
     void (*require_dims)(const char* name, const void* argument, uint64_t rank) = nullptr;
     void (*set_launch)(aclOpExecutor& executor, const void* value) = nullptr;
@@ -62,6 +64,12 @@ struct Erased {
     static constexpr bool kIsWritten = std::is_same_v<Handle, aclTensor*> || requires { Kind::writes_members; };
     static constexpr bool kIsHandle = std::is_pointer_v<Handle> && std::is_class_v<std::remove_pointer_t<Handle>>;
 
+    static const at::Tensor* output(const void* value) {
+        if constexpr (std::is_same_v<Kind, kind::Out>) return static_cast<const at::Tensor*>(value);
+        if constexpr (std::is_same_v<Kind, kind::OptOut>)
+            if (const auto& given = *static_cast<const std::optional<at::Tensor>*>(value)) return &*given;
+        return nullptr;
+    }
     static Handle handle(const void* argument) { return *static_cast<const Handle*>(argument); }
     static void read(const char* name, const void* argument, void* value) { new (value) Value(Kind::read(name, handle(argument))); }
     static void destroy(void* value) {
@@ -75,7 +83,7 @@ struct Erased {
     }
 
     static constexpr ErasedKind kind() {
-        ErasedKind erased{sizeof(Value), read, destroy, describe, visit, keep, kHandle<Handle>, kIsWritten};
+        ErasedKind erased{sizeof(Value), read, destroy, describe, visit, keep, kHandle<Handle>, kIsWritten, output};
         if constexpr (requires { Kind::require_dims; })
             erased.require_dims = [](const char* name, const void* argument, uint64_t rank) {
                 Kind::require_dims(name, handle(argument), rank);
@@ -109,6 +117,7 @@ struct Adapter {
     uint64_t (*type_signature)(char* values);  // trial.h
     int starts_from;                           // the argument of which the body's output is a copy; it may be the output; or -1
     bool is_filled;                            // each element gets the same value, so elements of the output may share memory
+    bool computes_first;                       // the body computes all results before it writes one
 };
 
 // Each value may be of any type.

@@ -72,19 +72,16 @@ static void check(const call::BatchNorm& a) {
 // aclnnBatchNormBackward have it (saveVar), and as an NPU writes it.
 static void compute(const call::BatchNorm& a) {
     const at::Tensor x = upcast(a.input);
-    OptTensor mean = dense(a.runningMean), variance = dense(a.runningVar);
-    if (a.training) {
-        const auto [batch_mean, batch_variance] = at::batch_norm_update_stats(x, mean, variance, a.momentum);
-        keep(a.runningMean, mean);
-        keep(a.runningVar, variance);
-        const SavedStatistics saved = hidden_if_unspecified(batch_mean, batch_variance);
-        write(a.saveMean, *saved.mean);
-        write(a.saveInvstd, *saved.variance);
-        mean = batch_mean;
-        variance = batch_variance;
-    }
+    const OptTensor running_mean = dense(a.runningMean), running_variance = dense(a.runningVar);
+    OptTensor mean = running_mean, variance = running_variance;
+    if (a.training) std::tie(mean, variance) = at::batch_norm_update_stats(x, running_mean, running_variance, a.momentum);
     write(a.output,
           std::get<0>(at::native_batch_norm(x, dense(a.weight), dense(a.bias), mean, variance, /*training=*/false, a.momentum, a.eps)));
+    if (!a.training) return;
+    keep(a.runningMean, running_mean);
+    keep(a.runningVar, running_variance);
+    const SavedStatistics saved = hidden_if_unspecified(*mean, *variance);
+    write_each(std::tie(*saved.mean, *saved.variance), a.saveMean, a.saveInvstd);
 }
 
 static void check(const call::BatchNormBackward& a) {
@@ -112,12 +109,10 @@ static void compute(const call::BatchNormBackward& a) {
     const auto [mean, variance] =
         a.training ? shown_if_unspecified(dense(a.saveMean), dense(a.saveInvstd)) : SavedStatistics{std::nullopt, std::nullopt};
     const OptTensor invstd = a.training && variance ? std::optional(at::rsqrt(*variance + a.eps)) : std::nullopt;
-    const auto [of_input, of_weight, of_bias] =
+    write_each(
         at::native_batch_norm_backward(upcast(a.gradOut), upcast(a.input), dense(a.weight), dense(a.runningMean), dense(a.runningVar), mean,
-                                       invstd, a.training, a.eps, wanted(a.outputMask, a.gradInput, a.gradWeight, a.gradBias));
-    write(a.gradInput, of_input);
-    write(a.gradWeight, of_weight);
-    write(a.gradBias, of_bias);
+                                       invstd, a.training, a.eps, wanted(a.outputMask, a.gradInput, a.gradWeight, a.gradBias)),
+        a.gradInput, a.gradWeight, a.gradBias);
 }
 
 static void compute(const call::LayerNormBackward& a) {

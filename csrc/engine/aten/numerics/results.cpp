@@ -4,12 +4,20 @@
 
 #include <cstring>
 
+#include "engine/aten/numerics/temporaries.h"
+
 namespace torch_aclnn::host::aten {
 namespace {
 
 // Elements in the same order and of the same bytes, and too few for several threads: copy_ would cost more than what it copies.
 bool is_few_bytes_in_order(const at::Tensor& out, const at::Tensor& result) {
     return out.numel() < at::internal::GRAIN_SIZE && out.scalar_type() == result.scalar_type() && out.is_contiguous() &&
+           result.is_contiguous() && !result.is_conj() && !result.is_neg();
+}
+
+// Whether the result was made where it belongs, or is the output.
+bool is_in_place(const at::Tensor& out, const at::Tensor& result) {
+    return out.const_data_ptr() == result.const_data_ptr() && out.scalar_type() == result.scalar_type() && out.is_contiguous() &&
            result.is_contiguous() && !result.is_conj() && !result.is_neg();
 }
 
@@ -26,11 +34,18 @@ at::Tensor as_signed(const at::Tensor& tensor) {
 
 void write(const at::Tensor& out, const at::Tensor& result) {
     if (out.numel() != result.numel()) refuse("out", c10::str("the result's shape ", result.sizes()), c10::str(out.sizes()));
-    if (out.numel() == 0 || out.is_same(result)) return;
+    stop_taking_outputs();
+    if (out.numel() == 0 || is_in_place(out, result)) return;
+    if (is_in_output(result)) return write(out, result.clone());
     if (is_few_bytes_in_order(out, result))
         std::memmove(out.mutable_data_ptr(), result.const_data_ptr(), result.nbytes());
     else
         out.copy_(result.reshape(out.sizes()));
+}
+
+at::Tensor apart_from_others(const at::Tensor& result, const std::optional<at::Tensor>& out) {
+    stop_taking_outputs();
+    return is_in_output(result) && !(out && is_in_place(*out, result)) ? result.clone() : result;
 }
 
 }  // namespace torch_aclnn::host::aten

@@ -58,10 +58,13 @@ inline void write(const std::optional<at::Tensor>& out, const at::Tensor& result
     if (out && result.defined()) write(*out, result);
 }
 
+// Returns a copy of a result that was made in the memory of another output than its own, which may be written before it is.
+at::Tensor apart_from_others(const at::Tensor& result, const std::optional<at::Tensor>& out);
+
 // The results of a function that has several, each into the output at its place.
 template <class Results, class... Outputs>
 void write_each(const Results& results, const Outputs&... outputs) {
-    std::apply([&](const auto&... each) { (write(outputs, each), ...); }, results);
+    std::apply([&](auto... each) { ((each = apart_from_others(each, outputs)), ...), (write(outputs, each), ...); }, results);
 }
 
 // Which outputs are wanted: those that the mask asks for and that have a place.

@@ -18,15 +18,32 @@ constexpr size_t kLargeBytes = size_t{64} << 10;
 // The limit of kept memory: enough for the temporaries of one adapter after another, not for those of a whole network.
 constexpr size_t kKeptBytes = size_t{512} << 20;
 
+// As vectors and oneDNN expect it.
+constexpr uintptr_t kAlignment = 64;
+
 thread_local bool kept_here = false;
+
+struct Output {
+    void* memory;
+    size_t bytes;
+    bool is_taken = false;
+};
+thread_local std::vector<Output> outputs_here;
+
+// Returns the memory of an output of that size which no tensor has taken, or null.
+void* take_output(size_t bytes) {
+    for (Output& output : outputs_here)
+        if (output.bytes == bytes && !std::exchange(output.is_taken, true)) return output.memory;
+    return nullptr;
+}
 
 struct Block {
     c10::DataPtr memory;
     size_t bytes;
 };
 
-// Blocks of torch's memory, which are in use or left. Those that were left last are in the caches, so they are taken first, and the oldest
-// are given back first.
+// Blocks of torch's memory, which are in use or left, and outputs in use, which are not kept. Blocks that were left last are in the caches,
+// so they are taken first, and the oldest are given back first.
 class Blocks {
    public:
     // Holds the lock over a fork, so that no thread that does not exist in the child holds it there.
@@ -36,8 +53,9 @@ class Blocks {
 
     void* take(size_t bytes, c10::Allocator& of_torch) {
         const std::lock_guard lock(mutex_);
-        Block block = take_left(bytes);
-        if (block.bytes == 0) block = {of_torch.allocate(bytes), bytes};
+        Block block{{take_output(bytes), c10::Device(c10::kCPU)}, 0};
+        if (!block.memory) block = take_left(bytes);
+        if (!block.memory) block = {of_torch.allocate(bytes), bytes};
         void* const memory = block.memory.get();
         used_.emplace(memory, std::move(block));
         return memory;
@@ -48,7 +66,8 @@ class Blocks {
         const std::lock_guard lock(mutex_);
         auto used = used_.extract(memory);
         if (used.empty()) return false;
-        if (used.mapped().bytes <= kKeptBytes) keep(std::move(used.mapped()));
+        const size_t bytes = used.mapped().bytes;
+        if (bytes > 0 && bytes <= kKeptBytes) keep(std::move(used.mapped()));
         return true;
     }
 
@@ -59,7 +78,7 @@ class Blocks {
     }
 
    private:
-    // Returns a block that fits, or one of no bytes. It may be larger by a quarter, so that shapes that change a little find one.
+    // Returns a block that fits, or one without memory. It may be larger by a quarter, so that shapes that change a little find one.
     Block take_left(size_t bytes) {
         const auto fits = [&](const Block& block) { return block.bytes >= bytes && block.bytes - bytes <= bytes / 4; };
         const auto found = std::find_if(left_.rbegin(), left_.rend(), fits);
@@ -126,6 +145,26 @@ void release(void* memory) {
 TemporariesAreKept::TemporariesAreKept() : before_(std::exchange(kept_here, true)) {}
 TemporariesAreKept::~TemporariesAreKept() {
     kept_here = before_;
+}
+
+ResultsTakeOutputs::~ResultsTakeOutputs() {
+    outputs_here.clear();
+}
+
+void ResultsTakeOutputs::add(const at::Tensor& output) {
+    if (output.nbytes() < kLargeBytes || !output.is_contiguous()) return;
+    void* const memory = output.mutable_data_ptr();
+    if (reinterpret_cast<uintptr_t>(memory) % kAlignment == 0) outputs_here.push_back({memory, output.nbytes()});
+}
+
+bool is_in_output(const at::Tensor& tensor) {
+    if (outputs_here.empty() || !tensor.defined()) return false;
+    const void* const memory = tensor.storage().data();
+    return std::any_of(outputs_here.begin(), outputs_here.end(), [memory](const Output& output) { return output.memory == memory; });
+}
+
+void stop_taking_outputs() {
+    for (Output& output : outputs_here) output.is_taken = true;
 }
 
 }  // namespace torch_aclnn::host::aten

@@ -2,6 +2,8 @@
 // large ones back to the system, so each would begin with page faults.
 #pragma once
 
+#include <ATen/core/Tensor.h>
+
 namespace torch_aclnn::host::aten {
 
 // While one lives, this thread's large CPU tensors take memory that earlier ones have left, if some fits. All others have torch's.
@@ -15,5 +17,21 @@ class TemporariesAreKept {
    private:
     bool before_;
 };
+
+// While one lives, and until the first result is written, the first large tensor that this thread makes with exactly the size of an output
+// takes the output's memory, so that a result need not be copied into it. The outputs share no memory with what is read.
+class ResultsTakeOutputs {
+   public:
+    ResultsTakeOutputs() = default;
+    ~ResultsTakeOutputs();
+    ResultsTakeOutputs(const ResultsTakeOutputs&) = delete;
+    ResultsTakeOutputs& operator=(const ResultsTakeOutputs&) = delete;
+
+    void add(const at::Tensor& output);
+};
+
+// Whether the tensor was made in the memory of an output.
+bool is_in_output(const at::Tensor& tensor);
+void stop_taking_outputs();
 
 }  // namespace torch_aclnn::host::aten

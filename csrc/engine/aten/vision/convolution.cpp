@@ -174,12 +174,10 @@ static void compute(const call::QuantConvolution& a) {
 
 static void compute(const call::ConvolutionBackward& a) {
     const at::OptionalIntArrayRef bias_sizes = a.biasSizes ? at::OptionalIntArrayRef(*a.biasSizes) : at::OptionalIntArrayRef();
-    const auto [of_input, of_weight, of_bias] = at::convolution_backward(
-        operand(a.gradOutput, a.cubeMathType), operand(a.input, a.cubeMathType), operand(a.weight, a.cubeMathType), bias_sizes, a.stride,
-        a.padding, a.dilation, a.transposed, a.outputPadding, a.groups, wanted(a.outputMask, a.gradInput, a.gradWeight, a.gradBias));
-    write(a.gradInput, of_input);
-    write(a.gradWeight, of_weight);
-    write(a.gradBias, of_bias);
+    write_each(at::convolution_backward(operand(a.gradOutput, a.cubeMathType), operand(a.input, a.cubeMathType),
+                                        operand(a.weight, a.cubeMathType), bias_sizes, a.stride, a.padding, a.dilation, a.transposed,
+                                        a.outputPadding, a.groups, wanted(a.outputMask, a.gradInput, a.gradWeight, a.gradBias)),
+               a.gradInput, a.gradWeight, a.gradBias);
 }
 
 static void compute(const call::ConvTbcBackward& a) {
