@@ -9,11 +9,16 @@
 // The body runs in phase 2. An Error from there keeps its code up to the synchronisation that reports it.
 #pragma once
 
+#include <ATen/ATen.h>
+
 #include <new>
 
 #include "engine/aten/adapter/expected.h"
 #include "engine/aten/adapter/relations.h"
 #include "engine/aten/adapter/views.h"
+#include "engine/aten/numerics/arguments.h"
+#include "engine/aten/numerics/indices.h"
+#include "engine/aten/numerics/results.h"
 #include "engine/aten/numerics/trial.h"
 #include "engine/opapi/checks.h"
 

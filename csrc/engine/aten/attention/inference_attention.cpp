@@ -1,7 +1,6 @@
 #include "engine/aten/attention/inference_attention.h"
 
 #include "engine/aten/attention/fused_attention.h"
-#include "engine/aten/numerics/indices.h"
 #include "engine/aten/quantization/packed_integers.h"
 
 namespace torch_aclnn::host::aten {

@@ -1,10 +1,7 @@
 // Softmax of scaled and masked scores, and projections of queries, keys and values that are packed into one tensor.
-#include <ATen/ATen.h>
 
 #include <cmath>
 
-#include "engine/aten/numerics/arguments.h"
-#include "engine/aten/numerics/results.h"
 #include "vocabulary/attention/masked_softmax_calls.h"
 
 using namespace torch_aclnn::host::aten;

@@ -1,7 +1,5 @@
 // Attention of which the keys come in parts: the results of two parts become that of both.
-#include <ATen/ATen.h>
 
-#include "engine/aten/numerics/results.h"
 #include "vocabulary/attention/ring_attention_calls.h"
 
 using namespace torch_aclnn::host::aten;

@@ -1,7 +1,5 @@
 // Attention of edges (i, k) to paths by way of j: to the edges (i, j) and (j, k), with one softmax over j.
-#include <ATen/ATen.h>
 
-#include "engine/aten/numerics/results.h"
 #include "vocabulary/attention/triangle_attention_calls.h"
 
 using namespace torch_aclnn::host::aten;

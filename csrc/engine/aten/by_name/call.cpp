@@ -1,7 +1,5 @@
 #include "engine/aten/by_name/call.h"
 
-#include <ATen/ops/from_blob.h>
-
 #include <iterator>
 
 #include "engine/aten/layout/layout.h"

@@ -9,12 +9,7 @@
 // into the output's layout and data type. What is wrong with a call is an Error, which the stream carries to the next synchronisation.
 #pragma once
 
-#include <ATen/ATen.h>
-
 #include "engine/aten/adapter/adapter.h"
-#include "engine/aten/adapter/relations.h"
-#include "engine/aten/numerics/arguments.h"
-#include "engine/aten/numerics/results.h"
 #include "engine/runtime/operator_by_name/operator_call.h"
 
 namespace torch_aclnn::host::aten {

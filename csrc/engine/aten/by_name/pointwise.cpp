@@ -2,7 +2,6 @@
 #include <cmath>
 
 #include "engine/aten/by_name/call.h"
-#include "engine/aten/numerics/indices.h"
 
 using namespace torch_aclnn::host;
 using namespace torch_aclnn::host::aten;

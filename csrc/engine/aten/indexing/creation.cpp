@@ -1,10 +1,7 @@
 // Creation, fill, cast and copy.
-#include <ATen/ATen.h>
 
 #include <cmath>
 
-#include "engine/aten/adapter/adapter.h"
-#include "engine/aten/numerics/results.h"
 #include "vocabulary/indexing/creation_calls.h"
 
 using namespace torch_aclnn::host::aten;

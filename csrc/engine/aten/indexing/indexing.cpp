@@ -1,10 +1,6 @@
 // Reading and writing at positions that a tensor gives.
-#include <ATen/ATen.h>
 
 #include "engine/aten/adapter/adapter.h"
-#include "engine/aten/numerics/arguments.h"
-#include "engine/aten/numerics/indices.h"
-#include "engine/aten/numerics/results.h"
 
 namespace torch_aclnn::host::aten {
 namespace {

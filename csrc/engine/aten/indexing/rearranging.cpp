@@ -1,8 +1,5 @@
 // Data movement in more than one step: pieces side by side, a shape and an order, slices with masks.
-#include <ATen/ATen.h>
 
-#include "engine/aten/adapter/adapter.h"
-#include "engine/aten/numerics/results.h"
 #include "vocabulary/indexing/rearranging_calls.h"
 
 using namespace torch_aclnn::host::aten;

@@ -1,12 +1,9 @@
 // Data movement: joining, repeating, reversing, triangles. The input may be the output's memory, so most compute first and copy.
-#include <ATen/ATen.h>
 #include <c10/util/strides.h>
 
 #include <cstdlib>
 
 #include "engine/aten/adapter/adapter.h"
-#include "engine/aten/numerics/indices.h"
-#include "engine/aten/numerics/results.h"
 #include "engine/aten/pointwise/triangle.h"
 
 using namespace torch_aclnn::host::aten;

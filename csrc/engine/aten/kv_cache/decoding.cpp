@@ -1,8 +1,5 @@
 // Between two steps of generation: the tokens that were drawn become the next input, and caches take new rows.
-#include <ATen/ATen.h>
 
-#include "engine/aten/numerics/indices.h"
-#include "engine/aten/numerics/results.h"
 #include "vocabulary/kv_cache/decoding_calls.h"
 
 using namespace torch_aclnn::host::aten;

@@ -1,7 +1,6 @@
 // Caches of keys and values in pages: {blocks, positions of a block, ...}, where the slot of a token is block * positions + position.
 
 #include "engine/aten/kv_cache/cache_rows.h"
-#include "engine/aten/numerics/results.h"
 #include "engine/aten/numerics/rms_norm.h"
 #include "engine/aten/quantization/packed_integers.h"
 #include "vocabulary/kv_cache/kv_cache_calls.h"

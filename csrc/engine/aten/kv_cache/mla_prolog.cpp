@@ -2,7 +2,6 @@
 // with and without rope. The engine has no quantised form of it.
 
 #include "engine/aten/kv_cache/cache_rows.h"
-#include "engine/aten/numerics/results.h"
 #include "engine/aten/numerics/rms_norm.h"
 #include "engine/aten/quantization/packed_integers.h"
 #include "vocabulary/kv_cache/mla_prolog_calls.h"

@@ -2,7 +2,6 @@
 // with small weights of the tokens' own.
 
 #include "engine/aten/kv_cache/cache_rows.h"
-#include "engine/aten/numerics/results.h"
 #include "engine/aten/numerics/rms_norm.h"
 #include "engine/aten/quantization/packed_integers.h"
 #include "vocabulary/kv_cache/query_key_value_calls.h"

@@ -1,8 +1,5 @@
 // Rotary embeddings whose cosines and sines are rows of one table, by the positions of the tokens.
-#include <ATen/ATen.h>
 
-#include "engine/aten/numerics/indices.h"
-#include "engine/aten/numerics/results.h"
 #include "vocabulary/kv_cache/rotary_cache_calls.h"
 
 using namespace torch_aclnn::host::aten;

@@ -1,9 +1,7 @@
 // Conversions between plain formats and the chips' private ones.
-#include <ATen/ATen.h>
 
 #include "engine/aten/adapter/adapter.h"
 #include "engine/aten/layout/layout.h"
-#include "engine/opapi/handles.h"
 #include "engine/runtime/config/config.h"
 #include "engine/runtime/memory/host_view.h"
 

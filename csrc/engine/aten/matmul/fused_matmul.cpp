@@ -1,9 +1,7 @@
 // Products with what comes before and behind them in one call: an operand, an activation, a second product, a quantisation.
-#include <ATen/ATen.h>
 
 #include "engine/aten/matmul/matmul.h"
 #include "engine/aten/numerics/matmul_precision.h"
-#include "engine/aten/numerics/results.h"
 #include "vocabulary/matmul/fused_matmul_calls.h"
 
 using namespace torch_aclnn::host::aten;

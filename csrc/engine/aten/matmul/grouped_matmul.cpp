@@ -1,9 +1,7 @@
 // Several products of matrices in one call: the layers of a mixture of experts, where each expert has its own weight.
-#include <ATen/ATen.h>
 
 #include "engine/aten/adapter/collective.h"
 #include "engine/aten/matmul/matmul.h"
-#include "engine/aten/numerics/results.h"
 #include "vocabulary/matmul/grouped_matmul_calls.h"
 
 using namespace torch_aclnn::host::aten;

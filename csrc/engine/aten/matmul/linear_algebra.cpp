@@ -1,10 +1,7 @@
 // Matrix products and solvers. Half types are summed in float32.
-#include <ATen/ATen.h>
 
 #include "engine/aten/matmul/matmul.h"
-#include "engine/aten/numerics/indices.h"
 #include "engine/aten/numerics/matmul_precision.h"
-#include "engine/aten/numerics/results.h"
 #include "vocabulary/matmul/linear_algebra_calls.h"
 
 using namespace torch_aclnn::host::aten;

@@ -1,9 +1,7 @@
 // Products of matrices of floating point numbers of few bits, which the 950 has alone, and what prepares their weights.
-#include <ATen/ATen.h>
 
 #include "engine/aten/adapter/adapter.h"
 #include "engine/aten/matmul/matmul.h"
-#include "engine/aten/numerics/results.h"
 #include "engine/aten/quantization/low_precision_floats.h"
 
 using namespace torch_aclnn::host::aten;

@@ -1,14 +1,10 @@
 // Weights of products of matrices in the layout that a chip likes best. The engine's products take either, so this is what makes the
 // memory what the program then says it is.
-#include <ATen/ATen.h>
-#include <ATen/ops/from_blob.h>
 
 #include "engine/aten/adapter/adapter.h"
 #include "engine/aten/layout/layout.h"
 #include "engine/aten/matmul/matmul.h"
 #include "engine/aten/numerics/matmul_precision.h"
-#include "engine/aten/numerics/results.h"
-#include "engine/opapi/handles.h"
 #include "engine/runtime/memory/host_view.h"
 
 using namespace torch_aclnn::host;

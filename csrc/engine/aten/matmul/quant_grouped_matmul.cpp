@@ -1,9 +1,6 @@
 // The products of a mixture of experts with what follows them: a gated unit that is quantised, or the sum over the experts of a token.
-#include <ATen/ATen.h>
 
 #include "engine/aten/matmul/matmul.h"
-#include "engine/aten/numerics/indices.h"
-#include "engine/aten/numerics/results.h"
 #include "vocabulary/matmul/quant_grouped_matmul_calls.h"
 
 using namespace torch_aclnn::host::aten;

@@ -1,8 +1,6 @@
 // Products of matrices of which one has numbers of few bits, or both.
-#include <ATen/ATen.h>
 
 #include "engine/aten/matmul/matmul.h"
-#include "engine/aten/numerics/results.h"
 #include "vocabulary/matmul/quant_matmul_calls.h"
 
 using namespace torch_aclnn::host::aten;

@@ -1,8 +1,6 @@
 // Products of floating point numbers with a weight of eight or four bits, and of numbers that have so few bits themselves.
-#include <ATen/ATen.h>
 
 #include "engine/aten/matmul/matmul.h"
-#include "engine/aten/numerics/results.h"
 #include "engine/aten/quantization/low_precision_floats.h"
 #include "vocabulary/matmul/weight_quant_matmul_calls.h"
 

@@ -1,10 +1,8 @@
 // Tokens between the devices with the attention of a model and those with its experts, which write into each other's windows. What is
 // written there is what the workers of the other side find (attention_ffn_workers.cpp): numbers about the tokens, and the tokens behind
 // them, from the next 512 bytes on.
-#include <ATen/ATen.h>
 
 #include "engine/aten/moe/expert_parallel.h"
-#include "engine/aten/numerics/results.h"
 #include "engine/aten/quantization/packed_integers.h"
 #include "engine/runtime/memory/host_view.h"
 #include "vocabulary/moe/attention_ffn_exchange_calls.h"

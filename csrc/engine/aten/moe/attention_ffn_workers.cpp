@@ -1,11 +1,8 @@
 // Models whose attention and experts are on devices of their own: each side makes ready what the other has written into its window.
-#include <ATen/ATen.h>
-#include <ATen/ops/from_blob.h>
 
 #include "engine/aten/adapter/adapter.h"
 #include "engine/aten/moe/expert_parallel.h"
 #include "engine/aten/moe/worker_context.h"
-#include "engine/aten/numerics/results.h"
 
 using namespace torch_aclnn::host::aten;
 

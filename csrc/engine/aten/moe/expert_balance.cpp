@@ -1,7 +1,5 @@
 // What lies between the choice of experts and their products: copies of experts on several ranks, and rows that came from several ranks.
-#include <ATen/ATen.h>
 
-#include "engine/aten/numerics/results.h"
 #include "vocabulary/moe/expert_balance_calls.h"
 
 using namespace torch_aclnn::host::aten;

@@ -1,7 +1,6 @@
 // Rows of experts on their way back to the ranks of their tokens, and the tokens' sums (npu_moe_distribute_combine).
 
 #include "engine/aten/moe/expert_parallel.h"
-#include "engine/aten/numerics/results.h"
 #include "engine/aten/numerics/rms_norm.h"
 #include "vocabulary/moe/expert_combine_calls.h"
 

@@ -1,8 +1,6 @@
 // Tokens on their way to experts of other ranks (npu_moe_distribute_dispatch).
-#include <ATen/ATen.h>
 
 #include "engine/aten/moe/expert_parallel.h"
-#include "engine/aten/numerics/results.h"
 #include "engine/aten/quantization/packed_integers.h"
 #include "vocabulary/moe/expert_dispatch_calls.h"
 

@@ -1,7 +1,5 @@
 // Sums of the rows that a token's experts make, and the gradients of routing (npu_moe_finalize_routing and its kin).
-#include <ATen/ATen.h>
 
-#include "engine/aten/numerics/results.h"
 #include "vocabulary/moe/expert_finalize_calls.h"
 
 using namespace torch_aclnn::host::aten;

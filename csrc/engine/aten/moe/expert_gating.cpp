@@ -1,7 +1,5 @@
 // Which experts a token goes to (npu_moe_gating_top_k and its kin).
-#include <ATen/ATen.h>
 
-#include "engine/aten/numerics/results.h"
 #include "vocabulary/moe/expert_gating_calls.h"
 
 using namespace torch_aclnn::host::aten;

@@ -1,11 +1,8 @@
 // Tokens in the order of their experts and back, for layers that are a mixture of experts (Megatron's permute and unpermute).
 //
 // `sortedIndices` says where each copy of a token went: copy j of token i, i * topK + j of all, is row sortedIndices[i * topK + j].
-#include <ATen/ATen.h>
 
 #include "engine/aten/moe/expert_permutation.h"
-#include "engine/aten/numerics/indices.h"
-#include "engine/aten/numerics/results.h"
 #include "vocabulary/moe/expert_permutation_calls.h"
 
 using namespace torch_aclnn::host::aten;

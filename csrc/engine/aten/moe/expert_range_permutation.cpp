@@ -1,8 +1,6 @@
 // Tokens in the order of their experts, of which a rank takes the rows of a range.
-#include <ATen/ATen.h>
 
 #include "engine/aten/moe/expert_permutation.h"
-#include "engine/aten/numerics/results.h"
 #include "vocabulary/moe/expert_range_permutation_calls.h"
 
 using namespace torch_aclnn::host::aten;

@@ -1,8 +1,6 @@
 // Rows in the order of experts, as inference uses them (npu_moe_init_routing and its kin).
-#include <ATen/ATen.h>
 
 #include "engine/aten/moe/expert_permutation.h"
-#include "engine/aten/numerics/results.h"
 #include "engine/aten/quantization/packed_integers.h"
 #include "vocabulary/moe/expert_routing_calls.h"
 

@@ -1,13 +1,10 @@
 // The pieces of synchronised batch norm. ATen has no CPU kernels for them; channels are dimension 1. Sums are taken in float64.
 // The backward's last piece, aclnnBatchNormElemtBackward, is an operator of its own, in libopapi.
-#include <ATen/ATen.h>
 #include <ATen/Dispatch.h>
 #include <ATen/Parallel.h>
 
 #include <cmath>
 
-#include "engine/aten/adapter/adapter.h"
-#include "engine/aten/numerics/results.h"
 #include "kernels/batch_norm_backward_reduce/batch_norm_backward_reduce.h"
 #include "vocabulary/normalization/batch_statistics_calls.h"
 

@@ -1,9 +1,6 @@
 // Hyper-connections whose mixing is kept doubly stochastic (mHC): n streams of a layer's input become one, and the layer's result goes back
 // into the n.
-#include <ATen/ATen.h>
 
-#include "engine/aten/adapter/adapter.h"
-#include "engine/aten/numerics/results.h"
 #include "vocabulary/normalization/hyper_connections_calls.h"
 
 using namespace torch_aclnn::host::aten;

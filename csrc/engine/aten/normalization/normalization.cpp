@@ -1,12 +1,9 @@
 // Batch, layer and group normalisation. The pieces of synchronised batch norm are in batch_statistics.cpp.
-#include <ATen/ATen.h>
 #include <ATen/MemoryOverlap.h>
 #include <torch/csrc/autograd/function.h>
 
 #include <cstdio>
 
-#include "engine/aten/adapter/adapter.h"
-#include "engine/aten/numerics/results.h"
 #include "engine/aten/numerics/undocumented.h"
 #include "engine/aten/quantization/packed_integers.h"
 #include "vocabulary/normalization/normalization_calls.h"

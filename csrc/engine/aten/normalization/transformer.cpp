@@ -1,7 +1,5 @@
 // Building blocks of transformers, which torch_npu offers as npu_rms_norm, npu_swiglu, npu_rotary_mul and others.
 
-#include "engine/aten/adapter/adapter.h"
-#include "engine/aten/numerics/results.h"
 #include "engine/aten/numerics/rms_norm.h"
 #include "engine/aten/pointwise/gated.h"
 #include "engine/aten/quantization/packed_integers.h"

@@ -1,12 +1,9 @@
 // Activations, forward and backward.
-#include <ATen/ATen.h>
 
 #include <dlfcn.h>
 
 #include <cstdio>
 
-#include "engine/aten/adapter/adapter.h"
-#include "engine/aten/numerics/results.h"
 #include "vocabulary/pointwise/activation_calls.h"
 
 using namespace torch_aclnn::host::aten;

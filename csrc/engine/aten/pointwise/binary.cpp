@@ -1,7 +1,6 @@
 // Arithmetic on two or three tensors or numbers, element by element, with broadcasting. Half types are computed in float32.
 
 #include "engine/aten/adapter/adapter.h"
-#include "engine/aten/numerics/arguments.h"
 #include "engine/aten/numerics/half_sums.h"
 #include "engine/runtime/config/config.h"
 

@@ -1,9 +1,6 @@
 // Comparison, with a tensor or a number. In place, the truth value takes the tensor's own dtype.
-#include <ATen/ATen.h>
 
 #include "engine/aten/adapter/adapter.h"
-#include "engine/aten/numerics/arguments.h"
-#include "engine/aten/numerics/results.h"
 
 using namespace torch_aclnn::host::aten;
 

@@ -5,9 +5,7 @@
 #include <cmath>
 
 #include "engine/aten/adapter/adapter.h"
-#include "engine/aten/numerics/arguments.h"
 #include "engine/aten/numerics/half_sums.h"
-#include "engine/aten/numerics/results.h"
 
 using namespace torch_aclnn::host::aten;
 

@@ -1,7 +1,6 @@
 // Further activations: those with constants or parameters of their own, and those that are fused with a product.
 
 #include "engine/aten/adapter/adapter.h"
-#include "engine/aten/numerics/results.h"
 #include "engine/aten/pointwise/gated.h"
 
 using namespace torch_aclnn::host::aten;

@@ -1,8 +1,6 @@
 // Functions of one tensor, element by element. Half types are computed in float32.
-#include <ATen/ATen.h>
 
 #include "engine/aten/adapter/adapter.h"
-#include "engine/aten/numerics/results.h"
 
 using namespace torch_aclnn::host::aten;
 

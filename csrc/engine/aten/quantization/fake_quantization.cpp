@@ -1,7 +1,5 @@
 // Numbers rounded as quantisation would, and the mask of those that it does not clip, which the gradient passes.
-#include <ATen/ATen.h>
 
-#include "engine/aten/numerics/results.h"
 #include "vocabulary/quantization/fake_quantization_calls.h"
 
 using namespace torch_aclnn::host::aten;

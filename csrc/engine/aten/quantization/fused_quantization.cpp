@@ -1,7 +1,5 @@
 // Quantisation fused with the step before it, and from integers back.
 
-#include "engine/aten/numerics/indices.h"
-#include "engine/aten/numerics/results.h"
 #include "engine/aten/numerics/rms_norm.h"
 #include "engine/aten/quantization/packed_integers.h"
 #include "vocabulary/quantization/fused_quantization_calls.h"

@@ -1,11 +1,8 @@
 // Conversions between floating-point numbers and numbers of eight or four bits.
-#include <ATen/ATen.h>
 
 #include <cstdlib>
 
-#include "engine/aten/numerics/results.h"
 #include "engine/aten/quantization/packed_integers.h"
-#include "engine/opapi/handles.h"
 #include "vocabulary/quantization/quantization_calls.h"
 
 using namespace torch_aclnn::host::aten;

@@ -1,6 +1,5 @@
 // Dropout, and the masks that its entry points hand to each other.
 
-#include "engine/aten/adapter/adapter.h"
 #include "engine/aten/random/dropout_mask.h"
 #include "engine/aten/random/random_numbers.h"
 #include "vocabulary/random/dropout_calls.h"

@@ -1,7 +1,6 @@
 // Random numbers, from the seed and the offset that the caller's generator gives (see random_numbers.h: they are the engine's own).
 #include <ATen/CPUGeneratorImpl.h>
 
-#include "engine/aten/adapter/adapter.h"
 #include "engine/aten/random/random_numbers.h"
 #include "vocabulary/random/random_calls.h"
 

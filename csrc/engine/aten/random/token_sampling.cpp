@@ -1,10 +1,6 @@
 // Which of the next tokens count, and which one is taken: the most likely ones by number (k), by their share (p), and by their likelihood
 // beside the most likely one's (min p).
-#include <ATen/ATen.h>
 
-#include "engine/aten/adapter/adapter.h"
-#include "engine/aten/numerics/indices.h"
-#include "engine/aten/numerics/results.h"
 #include "vocabulary/random/token_sampling_calls.h"
 
 using namespace torch_aclnn::host::aten;

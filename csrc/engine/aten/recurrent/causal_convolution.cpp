@@ -1,10 +1,7 @@
 // Convolutions of each channel with the last positions of its own sequence.
-#include <ATen/ATen.h>
 
 #include <algorithm>
 
-#include "engine/aten/numerics/indices.h"
-#include "engine/aten/numerics/results.h"
 #include "vocabulary/recurrent/causal_convolution_calls.h"
 
 using namespace torch_aclnn::host::aten;

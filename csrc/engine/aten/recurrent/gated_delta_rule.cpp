@@ -1,9 +1,6 @@
 // Linear attention with a state for each head: gates let it decay, and each token corrects what the state has at its key (the gated delta
 // rule). Tokens of several sequences lie below each other.
-#include <ATen/ATen.h>
 
-#include "engine/aten/numerics/indices.h"
-#include "engine/aten/numerics/results.h"
 #include "vocabulary/recurrent/gated_delta_rule_calls.h"
 
 using namespace torch_aclnn::host::aten;

@@ -1,12 +1,8 @@
 // Counts of values and of ranges of values.
-#include <ATen/ATen.h>
 
 #include <algorithm>
 #include <cmath>
 
-#include "engine/aten/adapter/adapter.h"
-#include "engine/aten/numerics/indices.h"
-#include "engine/aten/numerics/results.h"
 #include "vocabulary/reduction/counting_calls.h"
 
 using namespace torch_aclnn::host::aten;

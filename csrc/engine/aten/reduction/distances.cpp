@@ -1,9 +1,5 @@
 // Distances between points, and functions of square matrices. Half types are computed in float32.
-#include <ATen/ATen.h>
 
-#include "engine/aten/adapter/adapter.h"
-#include "engine/aten/numerics/indices.h"
-#include "engine/aten/numerics/results.h"
 #include "vocabulary/reduction/distances_calls.h"
 
 using namespace torch_aclnn::host::aten;

@@ -1,9 +1,5 @@
 // Reductions and scans. Results take the dtype of the output that the caller made; half types accumulate in float32.
-#include <ATen/ATen.h>
 
-#include "engine/aten/adapter/adapter.h"
-#include "engine/aten/numerics/arguments.h"
-#include "engine/aten/numerics/results.h"
 #include "vocabulary/reduction/reduction_calls.h"
 
 using namespace torch_aclnn::host::aten;

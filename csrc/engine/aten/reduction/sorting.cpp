@@ -1,8 +1,5 @@
 // Orders, ranks and sets. Results whose size depends on the data are packed, and their shape is written into the caller's handle.
-#include <ATen/ATen.h>
 
-#include "engine/aten/adapter/adapter.h"
-#include "engine/aten/numerics/results.h"
 #include "vocabulary/reduction/sorting_calls.h"
 
 using namespace torch_aclnn::host::aten;

@@ -1,8 +1,5 @@
 // Fourier transforms. Most of torch's are made of other operators by torch_npu itself.
-#include <ATen/ATen.h>
 
-#include "engine/aten/adapter/adapter.h"
-#include "engine/aten/numerics/results.h"
 #include "vocabulary/reduction/spectral_calls.h"
 
 using namespace torch_aclnn::host::aten;

@@ -1,7 +1,6 @@
 // Which keys each token attends to, by the scores of an index that is trained beside the attention.
 #include "engine/aten/sparse_attention/lightning_indexer.h"
 
-#include "engine/aten/numerics/indices.h"
 #include "vocabulary/sparse_attention/lightning_indexer_calls.h"
 
 using namespace torch_aclnn::host::aten;

@@ -1,7 +1,5 @@
 #include "engine/aten/sparse_attention/multiple_sequences.h"
 
-#include "engine/aten/numerics/indices.h"
-
 namespace torch_aclnn::host::aten {
 namespace {
 

@@ -2,10 +2,7 @@
 // that a table names (PA_BSND). Lengths are those of each sequence, or where each ends if they lie below each other.
 #pragma once
 
-#include <ATen/ATen.h>
-
 #include "engine/aten/adapter/adapter.h"
-#include "engine/aten/numerics/results.h"
 
 namespace torch_aclnn::host::aten {
 

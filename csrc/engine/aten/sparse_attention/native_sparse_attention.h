@@ -2,7 +2,6 @@
 // the keys that get the most of the attention to them.
 #pragma once
 
-#include "engine/aten/numerics/indices.h"
 #include "engine/aten/sparse_attention/multiple_sequences.h"
 
 namespace torch_aclnn::host::aten {

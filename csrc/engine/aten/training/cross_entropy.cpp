@@ -1,9 +1,5 @@
 // The loss of a classification, from logits in one step (npu_cross_entropy_loss).
-#include <ATen/ATen.h>
 
-#include "engine/aten/adapter/adapter.h"
-#include "engine/aten/numerics/indices.h"
-#include "engine/aten/numerics/results.h"
 #include "vocabulary/training/cross_entropy_calls.h"
 
 using namespace torch_aclnn::host::aten;

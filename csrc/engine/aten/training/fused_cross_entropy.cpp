@@ -1,10 +1,7 @@
 // The loss of a classification whose classes are spread over ranks, with the product that makes the logits: what each rank computes before
 // the ranks compare, after it, and backwards.
-#include <ATen/ATen.h>
 
 #include "engine/aten/adapter/adapter.h"
-#include "engine/aten/numerics/indices.h"
-#include "engine/aten/numerics/results.h"
 
 using namespace torch_aclnn::host::aten;
 

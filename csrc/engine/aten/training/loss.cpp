@@ -1,9 +1,5 @@
 // Losses, forward and backward. Their sums are taken in float32 for half types.
-#include <ATen/ATen.h>
 
-#include "engine/aten/adapter/adapter.h"
-#include "engine/aten/numerics/indices.h"
-#include "engine/aten/numerics/results.h"
 #include "vocabulary/training/loss_calls.h"
 
 using namespace torch_aclnn::host::aten;

@@ -1,7 +1,5 @@
 // Gradient scaling for mixed precision, and fused optimisers.
 
-#include "engine/aten/adapter/adapter.h"
-#include "engine/aten/numerics/results.h"
 #include "engine/aten/quantization/sign_bits.h"
 #include "engine/aten/training/adam.h"
 #include "vocabulary/training/optimizer_calls.h"

@@ -1,9 +1,6 @@
 // Convolutions of one to three dimensions, transposed or not.
-#include <ATen/ATen.h>
 
-#include "engine/aten/adapter/adapter.h"
 #include "engine/aten/numerics/matmul_precision.h"
-#include "engine/aten/numerics/results.h"
 #include "engine/aten/quantization/packed_integers.h"
 #include "vocabulary/vision/convolution_calls.h"
 

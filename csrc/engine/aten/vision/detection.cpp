@@ -2,9 +2,6 @@
 
 #include <cmath>
 
-#include "engine/aten/adapter/adapter.h"
-#include "engine/aten/numerics/indices.h"
-#include "engine/aten/numerics/results.h"
 #include "engine/aten/quantization/packed_integers.h"
 #include "engine/aten/vision/boxes.h"
 #include "vocabulary/vision/detection_calls.h"

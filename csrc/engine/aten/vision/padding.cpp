@@ -1,8 +1,6 @@
 // Padding. The paddings come last dimension first, two for each. The gradients of those that repeat elements are in libopapi.
-#include <ATen/ATen.h>
 
 #include "engine/aten/adapter/adapter.h"
-#include "engine/aten/numerics/results.h"
 
 using namespace torch_aclnn::host::aten;
 

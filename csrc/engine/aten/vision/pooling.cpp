@@ -1,9 +1,5 @@
 // Pooling and unpooling. The gradients of average pooling and of unpooling are in libopapi.
-#include <ATen/ATen.h>
 
-#include "engine/aten/adapter/adapter.h"
-#include "engine/aten/numerics/indices.h"
-#include "engine/aten/numerics/results.h"
 #include "engine/aten/vision/max_pool_mask.h"
 #include "engine/runtime/config/config.h"
 #include "vocabulary/vision/pooling_calls.h"

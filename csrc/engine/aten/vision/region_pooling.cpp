@@ -1,11 +1,8 @@
 // Averages of what lies in regions of images, on a grid of samples between the pixels.
-#include <ATen/ATen.h>
 
 #include <cmath>
 
 #include "engine/aten/adapter/adapter.h"
-#include "engine/aten/numerics/indices.h"
-#include "engine/aten/numerics/results.h"
 
 using namespace torch_aclnn::host::aten;
 

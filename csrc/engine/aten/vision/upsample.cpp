@@ -1,9 +1,6 @@
 // Resampling: upsampling, grid sampling and interpolation between points.
-#include <ATen/ATen.h>
 
 #include "engine/aten/adapter/adapter.h"
-#include "engine/aten/numerics/indices.h"
-#include "engine/aten/numerics/results.h"
 
 using namespace torch_aclnn::host::aten;
 
