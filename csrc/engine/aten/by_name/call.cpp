@@ -77,11 +77,6 @@ std::vector<at::Tensor> Call::inputs_from(size_t first) const {
     return tensors;
 }
 
-std::vector<int64_t> Call::integers(size_t i) const {
-    const at::Tensor values = input(i).to(at::kLong).contiguous();
-    return {values.const_data_ptr<int64_t>(), values.const_data_ptr<int64_t>() + values.numel()};
-}
-
 at::Scalar Call::scalar(size_t i) const {
     const at::Tensor value = input(i);
     if (value.numel() != 1) refuse(input_name(i), "one element", shape_text(value.sizes()));

@@ -10,6 +10,7 @@
 #pragma once
 
 #include "engine/aten/adapter/adapter.h"
+#include "engine/aten/numerics/groups.h"
 #include "engine/runtime/operator_by_name/operator_call.h"
 
 namespace torch_aclnn::host::aten {
@@ -30,7 +31,7 @@ class Call {
     std::vector<at::Tensor> inputs_from(size_t first) const;
 
     // An input of few numbers that takes the role of an attribute: axes, a shape, a scalar.
-    std::vector<int64_t> integers(size_t i) const;
+    std::vector<int64_t> integers(size_t i) const { return numbers(input(i)); }
     at::Scalar scalar(size_t i) const;
 
     bool has_output(size_t i) const { return i < output_count() && call_.outputs[i].is_given(); }

@@ -71,8 +71,4 @@ static void compute(const call::OneHot& a) {
     write(a.out, at::where(at::eq(a.self.unsqueeze(a.axis), classes), a.onValue.reshape({}), a.offValue.reshape({})));
 }
 
-static void compute(const call::Complex& a) {
-    write(a.out, at::complex(a.real, a.imag));  // torch_npu has them as parts of out where it conjugates
-}
-
 #include "vocabulary/indexing/creation_rows.inc"

@@ -65,10 +65,6 @@ static Step decoding_step(const Arguments& a) {
     return {a.inputTokens, a.inputPositions, a.seqLens, a.slotMapping, a.blockTables, a.blockSize};
 }
 
-static void compute(const call::AdvanceStepV2& a) {
-    decoding_step(a).advance(a.sampledTokenIds, a.specToken, a.acceptedNum);
-}
-
 static void compute(const call::ScatterList& a) {
     const int64_t length = a.updates.size(a.axis);
     require_indices("indice", a.indice, a.varRef[0].size(a.axis) - length + 1);

@@ -108,8 +108,7 @@ static void compute(const call::AttentionToFFN& a) {
     const auto windows = a.group->windows();
     const Copies copies(a.expertIds, a.expertRankTable, a.moeExpertNum);
     const int64_t item = a.quantMode == 2 ? 1 : 2, each = copies.of_each(), tables = a.expertRankTable.size(2);
-    const std::vector<int64_t> session_ids = numbers_of(a.sessionId), batch_ids = numbers_of(a.microBatchId),
-                               layers = numbers_of(a.layerId);
+    const std::vector<int64_t> session_ids = numbers(a.sessionId), batch_ids = numbers(a.microBatchId), layers = numbers(a.layerId);
     for (int64_t i = 0; i < a.x.size(0); i++) {
         const int64_t session = index_of("sessionId", session_ids[i], a.ffnTokenInfoTableShape[0]);
         const int64_t batch = index_of("microBatchId", batch_ids[i], a.ffnTokenInfoTableShape[1]);
@@ -119,11 +118,11 @@ static void compute(const call::AttentionToFFN& a) {
         const at::Tensor shared =
             at::arange(a.moeExpertNum, a.moeExpertNum + copies.shared, at::kLong).expand({copies.tokens, copies.shared});
         const at::Tensor experts = at::cat({a.expertIds[i].to(at::kLong), shared}, 1);
-        const std::vector<int64_t> of_copies = numbers_of(experts), table = numbers_of(a.expertRankTable[layer]);
+        const std::vector<int64_t> of_copies = numbers(experts), table = numbers(a.expertRankTable[layer]);
         for (int64_t copy = 0; copy < copies.tokens * each; copy++)
             index_of("expertIds", of_copies[copy], copy % each < copies.chosen ? a.moeExpertNum : a.expertRankTable.size(1));
         const Rows rows(a.x[i], experts, a.quantMode == 2, given(a.scales) ? OptTensor((*a.scales)[layer]) : std::nullopt);
-        const std::vector<int64_t> active = numbers_of(given(a.activeMask) ? (*a.activeMask)[i] : at::ones({copies.tokens}, at::kLong));
+        const std::vector<int64_t> active = numbers(given(a.activeMask) ? (*a.activeMask)[i] : at::ones({copies.tokens}, at::kLong));
         for (int64_t copy = 0; copy < copies.tokens * each; copy++) {
             if (active[copy / each] == 0) {
                 const Table back(windows->own, kAttentionNames, a.attnTokenInfoTableShape, {0}, 1);
@@ -157,9 +156,9 @@ static void check(const call::FFNToAttention& a) {
 static void compute(const call::FFNToAttention& a) {
     const auto windows = a.group->windows();
     const int64_t count = index_of("actualTokenNum", a.actualTokenNum.item<int64_t>(), a.x.size(0) + 1), bytes = a.x.size(1) * 2;
-    const std::vector<int64_t> sessions = numbers_of(a.sessionIds), batches = numbers_of(a.microBatchIds), tokens = numbers_of(a.tokenIds),
-                               offsets = numbers_of(a.expertOffsets);
-    const std::vector<int64_t> table = given(a.attnRankTable) ? numbers_of(*a.attnRankTable) : std::vector<int64_t>();
+    const std::vector<int64_t> sessions = numbers(a.sessionIds), batches = numbers(a.microBatchIds), tokens = numbers(a.tokenIds),
+                               offsets = numbers(a.expertOffsets);
+    const std::vector<int64_t> table = given(a.attnRankTable) ? numbers(*a.attnRankTable) : std::vector<int64_t>();
     const at::Tensor rows = a.x.contiguous();
     for (int64_t row = 0; row < count; row++) {
         const int64_t session = given(a.attnRankTable) ? index_of("sessionIds", sessions[row], int64_t(table.size())) : sessions[row];

@@ -19,11 +19,6 @@ at::Tensor stable_order(const at::Tensor& keys) {
 
 }  // namespace
 
-std::vector<int64_t> numbers_of(const at::Tensor& tensor) {
-    const at::Tensor numbers = tensor.to(at::kLong).contiguous();
-    return {numbers.const_data_ptr<int64_t>(), numbers.const_data_ptr<int64_t>() + numbers.numel()};
-}
-
 int64_t Experts::most_rows(int64_t global_bs, int64_t k) const {
     if (rank >= shared_ranks) return global_bs * std::min(on_a_rank(), k);
     return global_bs / ranks * ((ranks + shared_copies() - 1) / shared_copies());
@@ -74,7 +69,7 @@ Exchange::Exchange(const Collective& group, const Experts& experts, const at::Te
     }
     const at::Tensor own = of_all.narrow(1, experts.first_slot(experts.rank), experts.own_slots());
     counts_ = own.t().contiguous();
-    received_ = numbers_of(own.sum(1));
+    received_ = numbers(own.sum(1));
     by_slot_ = stable_order(repeated(at::arange(experts.own_slots(), at::kLong), own));
     by_rank_ = stable_order(repeated(at::arange(experts.ranks, at::kLong), counts_));
 }

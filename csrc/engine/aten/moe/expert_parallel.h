@@ -2,7 +2,7 @@
 #pragma once
 
 #include "engine/aten/adapter/collective.h"
-#include "engine/aten/adapter/relations.h"
+#include "engine/aten/numerics/groups.h"
 
 namespace torch_aclnn::host::aten {
 
@@ -23,8 +23,6 @@ struct Experts {
     // The most rows that this rank can receive, where all ranks together have `global_bs` tokens with `k` experts each.
     int64_t most_rows(int64_t global_bs, int64_t k) const;
 };
-
-std::vector<int64_t> numbers_of(const at::Tensor& tensor);
 
 // The next multiple.
 constexpr int64_t aligned(int64_t size, int64_t step) {

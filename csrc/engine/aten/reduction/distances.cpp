@@ -32,7 +32,9 @@ Expected distances(const at::Tensor& x1, const at::Tensor& x2) {
 }
 
 // The order of the norm, for which -1 stands for infinity.
-constexpr float kInfinite = -1;
+double order(float p) {
+    return p == -1 ? kInfinity : p;
+}
 
 // The shape of one number for each point of a batch.
 Expected of_points(const at::Tensor& points) {
@@ -48,12 +50,6 @@ at::Tensor to_nearest(const at::Tensor& from, const at::Tensor& to, const at::Te
 static void compute(const call::Cdist& a) {
     constexpr int64_t kNoProducts = 2;
     write(a.out, at::_cdist_forward(upcast(a.x1), upcast(a.x2), a.p, kNoProducts));
-}
-static void check(const call::CdistBackward& a) {
-    if (a.p != kInfinite) require_number_between("p", double{a.p}, 0.0, kInfinity);
-}
-static void compute(const call::CdistBackward& a) {
-    write(a.out, at::_cdist_backward(dense(a.grad), dense(a.x1), dense(a.x2), a.p == kInfinite ? kInfinity : a.p, dense(a.cdist)));
 }
 
 // Each point of both sets has a nearest one in the other.

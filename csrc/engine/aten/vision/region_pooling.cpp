@@ -94,15 +94,4 @@ Expected boxes_of(const char* name, const at::Tensor& boxes, int64_t numbers) {
 
 #include "vocabulary/vision/region_pooling_calls.h"
 
-static void compute(const call::RoiAlignV2Backward& a) {
-    (Regions{"boxes", a.boxes, a.pooledHeight, a.pooledWidth, a.spatialScale, a.samplingRatio, a.aligned})
-        .spread(a.gradOutput, a.boxes.select(1, 0), a.gradInput);
-}
-static void compute(const call::ROIAlign& a) {
-    regions_of_mode(a).pool(a.self, a.rois.select(1, 0), a.result);
-}
-static void compute(const call::ROIAlignBackward& a) {
-    regions_of_mode(a).spread(a.self, a.rois.select(1, 0), a.result);
-}
-
 #include "vocabulary/vision/region_pooling_rows.inc"
