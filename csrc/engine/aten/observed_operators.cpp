@@ -33,7 +33,7 @@ bool is_one_of(std::string_view name, const Names& names) {
     return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-// Functions of autograd have names of their own, and call what the program has written.
+// Functions of autograd have names of their own, and call the operators that the program has asked for.
 bool is_operator(std::string_view name) {
     return name.find("::") != std::string_view::npos && name.rfind("autograd::", 0) != 0;
 }
@@ -50,7 +50,7 @@ std::string dtype_name(at::ScalarType type) {
     return std::string(c10::getDtypeNames(type).first);
 }
 
-// What wraps other tensors is left out: the operators on those are seen too.
+// A tensor that wraps others is left out, because the operators on those are seen too.
 const at::Tensor* plain_tensor(c10::ArrayRef<const c10::IValue> inputs, size_t position) {
     if (position >= inputs.size() || !inputs[position].isTensor()) return nullptr;
     const at::Tensor& tensor = inputs[position].toTensor();

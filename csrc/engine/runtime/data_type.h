@@ -9,7 +9,7 @@
 
 namespace torch_aclnn::host {
 
-// The bits of an element in memory; elements of fewer than 8 bits share bytes.
+// Returns the bits of an element in memory; elements of fewer than 8 bits share bytes.
 constexpr int64_t bits_of(aclDataType dtype) {
     switch (dtype) {
         case ACL_UINT1: return 1;

@@ -59,7 +59,6 @@ class HandleTable {
         return objects;
     }
 
-    // Calls action(handle, object) for each.
     template <class Action>
     void for_each(Action action) const {
         std::shared_lock<std::shared_mutex> lock(mutex_);

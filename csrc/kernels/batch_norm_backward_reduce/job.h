@@ -14,7 +14,7 @@ struct BatchNormSumsJob {
     double *sum_dy, *sum_dy_xmu;
 };
 
-// Does the channels [begin, end).
+// Computes the channels [begin, end).
 using BatchNormSumsLoop = void(const BatchNormSumsJob& job, int64_t begin, int64_t end);
 TORCH_ACLNN_DECLARE_LOOP(BatchNormSumsLoop, batch_norm_sums)
 

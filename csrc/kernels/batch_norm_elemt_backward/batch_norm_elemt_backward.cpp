@@ -10,7 +10,7 @@
 namespace torch_aclnn::kernels {
 namespace {
 
-// In float64; ones if there is no tensor.
+// Returns the values in float64, or ones if there is no tensor.
 std::vector<double> channel_values(const View<1>& view, int64_t count) {
     std::vector<double> values(count, 1);
     if (view.data == nullptr) return values;
@@ -21,7 +21,7 @@ std::vector<double> channel_values(const View<1>& view, int64_t count) {
     return values;
 }
 
-// Per channel, computed in float64 and rounded once to the type of the computation; then the same again, `repeats` times in all.
+// Returns a number for each channel, computed in float64 and rounded once to the type of the computation, `repeats` times in all.
 template <class S>
 struct Coefficients {
     std::vector<S> mean, mean_dy, slope, scale;
@@ -56,9 +56,9 @@ LoopOperand operand(const View<8>& view) {
     return result;
 }
 
-// Whether the result is written around the caches: one that they do not hold, and of long rows one of half the last cache too, which does
-// not stay there beside as large inputs. The ends of rows take longer to stream than to store, so short rows of a channel each are stored;
-// where rows run over the channels, several are joined.
+// Whether the result is written around the caches: if they do not hold it or, with long rows, if it takes half of the last cache, where it
+// would not stay beside inputs of its size. The ends of rows take longer to stream than to store, so short rows of one channel are stored;
+// rows that run over the channels are joined.
 bool streams(const BatchNormJob& job, const View<8>& grad_input) {
     constexpr int64_t kLongRowBytes = 1024, kShortRowBytes = 128, kShortRowBytesOfHalfTypes = 384;
     const int row = job.loop.rank - 1;
@@ -68,7 +68,7 @@ bool streams(const BatchNormJob& job, const View<8>& grad_input) {
     return is_large(grad_input) || (exceeds_share_of_cache(grad_input) && bytes >= kLongRowBytes);
 }
 
-// The job but for its coefficients.
+// Returns the job without its coefficients.
 BatchNormJob plan_loop(const View<8>& grad_out, const View<8>& input, const View<8>& grad_input) {
     BatchNormJob job{};
     job.loop.rank = 8;
@@ -86,7 +86,7 @@ BatchNormJob plan_loop(const View<8>& grad_out, const View<8>& input, const View
     return job;
 }
 
-// How many short rows over the channels that follow each other in memory make one row.
+// Returns how many short rows over the channels, which follow each other in memory, are joined to one.
 int64_t joinable_rows(const BatchNormJob& job) {
     constexpr int64_t kJoined = 256;  // elements, for which the first cache holds the coefficients too
     const Loop& loop = job.loop;
@@ -139,7 +139,7 @@ double sum_elements(const View<8>& given) {
     double sum = 0, repeats = 1;
     int64_t count = 1;
     for (int d = 0; d < 8; ++d) {
-        // A dimension without a step is the same elements again, however often.
+        // A dimension of stride 0 repeats the same elements.
         if (view.stride[d] == 0 && view.size[d] > 0) repeats *= static_cast<double>(std::exchange(view.size[d], 1));
         count *= view.size[d];
     }

@@ -8,7 +8,7 @@
 
 namespace torch_aclnn::kernels {
 
-// A view of `rank` dimensions (N, C, inner...) that was filled up with sizes of 1 in front, with these moved behind C.
+// Returns a view of `rank` dimensions (N, C, inner...), which was filled up with sizes of 1 in front, with these moved behind C.
 inline View<8> channels_second(View<8> view, int64_t rank) {
     for (int64_t d = 0; d < 2; ++d) {
         std::swap(view.size[d], view.size[8 - rank + d]);

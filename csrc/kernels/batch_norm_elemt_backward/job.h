@@ -17,7 +17,7 @@ struct BatchNormJob {
     bool buffered;                               // keep a block's results until it is done: they are written over an input
 };
 
-// Does the elements [begin, end) of the loop. `scratch` has as many bytes as the plan asks for.
+// Computes the elements [begin, end) of the loop. `scratch` has as many bytes as the plan asks for.
 using BatchNormLoop = void(const BatchNormJob& job, int64_t begin, int64_t end, void* scratch);
 TORCH_ACLNN_DECLARE_LOOP(BatchNormLoop, batch_norm)
 

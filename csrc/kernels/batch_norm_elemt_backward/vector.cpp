@@ -30,8 +30,7 @@ class BatchNormPass {
    private:
     static constexpr int64_t kBlock = BatchNormJob::kBlock;
 
-    // Whether elements of both inputs are adjacent, input has the result's dtype, and grad_out has the dtype Gradient: that one, the one of
-    // the computation, or the one of autocast.
+    // Whether the elements of both inputs are adjacent, input has the result's dtype, and grad_out has the dtype Gradient.
     template <class Gradient>
     bool reads_in_place() const {
         return job_.grad_out.stride[row_] == 1 && job_.input.stride[row_] == 1 && job_.input.dtype == job_.grad_input.dtype &&
@@ -58,7 +57,7 @@ class BatchNormPass {
         return row_ > 0 && job_.channel_stride[row_] == 0 && job_.grad_input.stride[row_] == 1 && !job_.buffered;
     }
 
-    // The rows [first, last), with all that they share at hand: short ones take hardly longer than to look it up.
+    // Computes the rows [first, last). What they share is looked up once, because that takes nearly as long as a short row.
     template <bool kStreams, class Gradient>
     void run_rows(int64_t first, int64_t last) {
         Loop rows = job_.loop;
@@ -143,7 +142,8 @@ class BatchNormPass {
         });
     }
 
-    // So many results, of which value(width, i) gives those from i on. In line, so that what it holds stays in registers for short rows.
+    // Writes results, of which value(width, i) gives those from i on. It is inlined, so that what it holds stays in registers for short
+    // rows.
     template <bool kStreams, class Value>
     __attribute__((always_inline)) void write(T* result, int64_t count, const Value& value) {
         if constexpr (kStreams)
@@ -152,7 +152,7 @@ class BatchNormPass {
             for_lanes<S>(count, [=](auto width, int64_t i) { store<decltype(width)::value>(result + i, value(width, i)); });
     }
 
-    // Any dtype and stride, as the type of the computation.
+    // Reads elements of any dtype and stride as the type of the computation.
     const S* upcast(const LoopOperand& operand, int64_t offset, int64_t count, S* buffer) const {
         const int64_t stride = operand.stride[row_];
         visit_sums(operand.dtype, [&](auto element) {

@@ -24,7 +24,7 @@ struct LstmGradient {
 TORCH_ACLNN_KERNELS_API void lstm_step(const LstmStep& step, int64_t batch, int thread_count);
 TORCH_ACLNN_KERNELS_API void lstm_gradient(const LstmGradient& step, int64_t batch, int thread_count);
 
-// Do the rows [begin, end) of the batch.
+// Computes the rows [begin, end) of the batch.
 using LstmStepLoop = void(const LstmStep& step, int64_t begin, int64_t end);
 using LstmGradientLoop = void(const LstmGradient& step, int64_t begin, int64_t end);
 TORCH_ACLNN_DECLARE_LANES(LstmStepLoop, lstm_step_rows)

@@ -5,7 +5,7 @@
 namespace torch_aclnn::kernels::KERNEL_ISA {
 namespace {
 
-// e^x, of x outside [-87, 88] that of the nearer limit. The sum with kWhole has the rounded exponent of 2 in its lowest bits.
+// Returns e^x; for x outside [-87, 88], that of the nearer limit. The sum with kWhole has the rounded exponent of 2 in its lowest bits.
 template <int N>
 inline Vector<float, N> exponential(Vector<float, N> x) {
     constexpr float kLowest = -87, kHighest = 88, kWhole = 0x1.8p23f;

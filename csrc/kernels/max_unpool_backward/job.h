@@ -28,7 +28,7 @@ struct FirstBad {
     int64_t linear, index;
 };
 
-// Does the elements [begin, end) of the loop.
+// Computes the elements [begin, end) of the loop.
 using MaxUnpoolLoop = FirstBad(const MaxUnpoolJob& job, int64_t begin, int64_t end);
 TORCH_ACLNN_DECLARE_LOOP(MaxUnpoolLoop, max_unpool)
 

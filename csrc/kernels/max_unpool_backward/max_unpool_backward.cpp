@@ -40,10 +40,10 @@ int64_t flat_stride(const View<5>& view) {
     return rows_follow && planes_follow ? column : 0;
 }
 
-// Rows of so many elements in all are worth the tables by which short ones are joined.
+// From this number of elements on, the tables that join short rows pay.
 constexpr int64_t kManyElements = 2048;
 
-// Whether rows of the loop run over channels. A short one by itself costs more than elements that are not adjacent.
+// A short row costs more than elements that are not adjacent.
 bool rows_are_channels(const View<5>& grad_output, const View<5>& indices) {
     constexpr int64_t kMinChannels = 16;
     if (!channels_innermost(indices)) return false;
@@ -57,7 +57,7 @@ bool threads_would_share_lines(const View<5>& out, int thread_count) {
     return !channels_innermost(out) && out.size[0] < thread_count && plane_bytes <= kShortPlaneBytes;
 }
 
-// Whether channels share cache lines, so many that they would be read for each channel anew.
+// Whether so many channels share cache lines that the lines would be read again for each channel.
 bool prefers_channels_together(const View<5>& grad_output) {
     constexpr int64_t kSecondCacheBytes = 262144;  // of most machines, or more
     return channels_innermost(grad_output) && grad_output.bytes() / grad_output.size[0] > kSecondCacheBytes;
@@ -99,7 +99,7 @@ MaxUnpoolJob plan(const View<5>& grad_output, const View<5>& indices, const View
     job.plane_width = grad_output.size[4];
     std::copy_n(grad_output.stride + 2, 3, job.plane_stride);
     const bool is_flat = job.element_stride != 0;
-    // A machine by itself fetches ahead what is picked from one depth after the other.
+    // The hardware prefetches by itself what is picked from one depth after the other.
     const bool prefetches = is_flat && are_read_from_memory(grad_output, indices);
     job.prefetch_planes = prefetches;
     job.prefetch_elements = prefetches && grad_output.size[2] != out.size[2];
@@ -120,7 +120,7 @@ void advance(LoopOperand& operand, int64_t elements, int64_t size) {
     operand.data = static_cast<char*>(operand.data) + elements * size;
 }
 
-// The elements [begin, end) of each row.
+// Returns the job of the elements [begin, end) of each row.
 MaxUnpoolJob part_of_rows(MaxUnpoolJob job, int64_t begin, int64_t end) {
     const int row = job.loop.rank - 1;
     job.loop.size[row] = end - begin;

@@ -42,7 +42,7 @@ class Gather {
         piece.linear += steps * job_.logical_stride[d];
     }
 
-    // So many elements from the beginning of a row on.
+    // Returns the row without its first elements.
     Piece moved(Piece row, int64_t elements) const {
         if (row_ > 0) move(row, row_ - 1, elements / job_.loop.size[row_]);
         move(row, row_, row_ > 0 ? elements % job_.loop.size[row_] : elements);
@@ -80,7 +80,7 @@ class Gather {
         }
     }
 
-    // Where elements lie from the beginning of a row of channels on, over as many rows as a block that begins in the first one needs.
+    // The offsets of elements from the beginning of a row of channels, for as many rows as a block that begins in the first one needs.
     struct Offsets {
         static constexpr int64_t kSize = kBlock + 2 * MaxUnpoolJob::kMaxJoined;
         int64_t plane[kSize], out[kSize];
@@ -95,7 +95,7 @@ class Gather {
             }
     }
 
-    // In blocks of one length, whatever the number of channels.
+    // Gathers in blocks of one length, whatever the number of channels.
     __attribute__((noinline)) void gather_joined_rows(Piece row, const Offsets& offsets, int64_t rows, int64_t left) {
         const int64_t channels = job_.loop.size[row_], ahead = job_.rows_ahead * channels, distance = job_.element_stride;
         const auto size = static_cast<uint64_t>(job_.plane_size);
@@ -123,8 +123,8 @@ class Gather {
         return job_.indices.stride[1] == 1 && job_.out.stride[1] == 1 && job_.indices.stride[0] == size;
     }
 
-    // Does whole planes from the beginning of one on, up to the first with an index outside. Returns how far it came. If most lines of a
-    // plane are touched, it is read as a whole, in the order of memory: a part of a later one is fetched before a part of this one is made,
+    // Gathers whole planes from plane `begin` on, up to the first with an index outside. Returns how far it came. If most lines of a plane
+    // are touched, it is read as a whole, in the order of memory: a part of a later one is fetched before a part of this one is made,
     // because more at once would wait for each other.
     int64_t run_short_planes(int64_t begin, int64_t end) const {
         const int64_t size = job_.loop.size[1], last = end / size, plane_bytes = job_.plane_size * static_cast<int64_t>(sizeof(Bits));
@@ -165,8 +165,8 @@ class Gather {
         return gather(plane, indices, out, count, Known<1>{}, Known<1>{}, Known<0>{}, Known<1>{});
     }
 
-    // From a plane, or from one for each element, whose elements lie `distance` apart. Returns how many elements were done before an index
-    // outside.
+    // Gathers from a plane, or from one for each element, whose elements lie `distance` apart. Returns how many elements were gathered
+    // before an index outside.
     template <class Step, class OutStep, class PlaneStep, class Distance>
     int64_t gather(const Bits* plane, const int64_t* indices, Bits* out, int64_t count, Step step, OutStep out_step, PlaneStep plane_step,
                    Distance distance) const {
@@ -180,7 +180,8 @@ class Gather {
         return count;
     }
 
-    // The elements of a later block, which are scattered over the plane. A prefetch does not fault, so its indices need no check.
+    // Prefetches the elements of a later block, which are scattered over the plane. A prefetch does not fault, so its indices need no
+    // check.
     void prefetch(const Bits* plane, const int64_t* indices, int64_t count) const {
         const int64_t step = job_.indices.stride[row_], plane_step = job_.plane.stride[row_];
         for (int64_t i = 0; i < count; ++i) prefetch_element(plane, indices[i * step], i * plane_step);

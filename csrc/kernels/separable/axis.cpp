@@ -9,7 +9,7 @@ int64_t floor_div(int64_t a, int64_t b) {
     return a / b - (a % b < 0 ? 1 : 0);
 }
 
-// floor(begin / divisor), floor((begin + step) / divisor), floor((begin + 2 * step) / divisor), ...: without a division for each.
+// Gives floor(begin / divisor), floor((begin + step) / divisor), floor((begin + 2 * step) / divisor), ... without a division for each.
 class Quotients {
    public:
     Quotients(int64_t begin, int64_t step, int64_t divisor)
@@ -60,7 +60,7 @@ void Axis::fill_windows(const AxisSpec& spec) {
     find_runs();
 }
 
-// Solved for o, the form of the windows gives those of input index i.
+// The definition of the windows, solved for o, gives the windows that hold input index i.
 void Axis::fill_adaptive_windows() {
     Quotients first_window(0, out_, in_), last_window(out_ + in_ - 1, out_, in_);
     for (int64_t i = 0; i < in_; ++i) {
@@ -72,7 +72,7 @@ void Axis::fill_adaptive_windows() {
     find_runs();
 }
 
-// In ascending order. What was cropped off is left out.
+// Lists the sources of each index in ascending order, without those that were cropped off.
 void Axis::fill_sources(const AxisSpec& spec) {
     int64_t *const source = divisor(), count = 0;
     const auto add = [&](int64_t o) {

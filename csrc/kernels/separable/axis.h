@@ -38,7 +38,7 @@ struct AxisSpec {
 // The windows of adaptive pooling: window o covers [floor(o * in / out), ceil((o + 1) * in / out)). Where the sizes divide, they are alike.
 AxisSpec adaptive_spec(int64_t in, int64_t out);
 
-// So many numbers, not initialised. Few of them need no allocation, which takes as long as some rows of a small tensor.
+// Numbers that are not initialised. Few of them need no allocation, which takes as long as some rows of a small tensor.
 class Numbers {
    public:
     explicit Numbers(int64_t count) : allocated_(count > kFew ? new int64_t[count] : nullptr) {}
@@ -76,7 +76,7 @@ class Axis {
     bool has_one_term_each() const;
     int64_t run_count() const;
 
-    // Of paddings: this axis and one inside of it as a single one, of the rows of volumes.
+    // Returns this axis and one inside of it as a single one, which paddings use for the rows of volumes.
     Axis combine(const Axis& inner) const;
 
    private:
@@ -91,7 +91,6 @@ class Axis {
     Numbers numbers_;
 };
 
-// Each value so many times.
 template <class S>
 std::vector<S> repeat_each(const std::vector<S>& values, int64_t times) {
     std::vector<S> result;

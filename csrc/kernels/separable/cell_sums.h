@@ -10,13 +10,13 @@ namespace torch_aclnn::kernels {
 // no cell of its own.
 class CellSumsPlan {
    public:
-    // With an axis for each dimension of a plane, two at least, of cells of `inner` adjacent numbers. A place is a cell's index times
+    // Takes an axis for each dimension of a plane, at least two, whose cells have `inner` adjacent numbers. A place is a cell's index times
     // `lanes`.
     CellSumsPlan(const AxisTable* axes, int count, int64_t inner, int64_t lanes);
 
-    // These point into the plan.
+    // The sums point into the plan.
     std::vector<CellSums> sums() const;
-    // Of each number of a plane of the result, and of as many more as a tile has.
+    // Returns the cell of each number of a plane of the result, and of as many more as a tile has.
     const std::vector<int32_t>& result() const { return cells_; }
     int64_t cell_count() const { return cell_count_; }
 
@@ -31,10 +31,9 @@ class CellSumsPlan {
     void scale_terms(const AxisTable& axis, int64_t outer, int64_t inner);
     // `scale` is that of each number of a row of `inner`; null means ones.
     void sum(const AxisTable& axis, int64_t outer, int64_t inner, const float* scale);
-    // `inner` sums; those of a term begin at term(t).
+    // Adds `inner` sums; those of a term begin at term(t).
     template <class Term>
     void add(int64_t terms, int64_t inner, const float* scale, const Term& term, int32_t* result);
-    // Of this stage.
     Group& group_of(int64_t terms);
     int32_t new_cell() { return static_cast<int32_t>(cell_count_++ * lanes_); }
 

@@ -9,7 +9,7 @@
 namespace torch_aclnn::kernels {
 namespace {
 
-// As many columns as the first cache holds sums for, at least all windows of one column.
+// A tile has as many columns as the first cache holds sums for, and at least all windows of one column.
 void divide_tiles(ChannelsJob& job, const Problem& problem, int64_t sum_size) {
     constexpr int64_t kSumBytes = 16384;
     const int64_t sums = kSumBytes / sum_size, terms = std::max<int64_t>(1, problem.columns().most_terms());

@@ -21,7 +21,7 @@ class AverageChannels {
         });
     }
 
-    // Around the caches, where windows lie apart.
+    // Writes around the caches, where windows lie apart.
     void stream(int64_t begin, int64_t end) {
         LineStream stream;
         for_tiles(begin, end, [&](const T* source, T* target, int64_t h, int64_t count, int64_t w, int64_t w_end) {
@@ -52,7 +52,7 @@ class AverageChannels {
         }
     }
 
-    // From the cells of the windows.
+    // Writes columns of a row from the cells of their windows.
     void stream_row(LineStream& stream, int64_t h, T* row, int64_t w, int64_t w_end) const {
         const AxisTable& columns = job_.columns;
         const bool is_outside = job_.rows.first[h] == job_.rows.last[h];
@@ -68,7 +68,7 @@ class AverageChannels {
 
     static constexpr int64_t kChannelsOfCopy = 256, kElementsOfRun = 512;
 
-    // The scaled sum over the rows of the windows that hold row h, in window column o.
+    // Computes the scaled sum over the rows of the windows that hold row h, in window column o.
     void sum_rows(const T* source, int64_t h, int64_t o, S* line) const {
         const int64_t first = job_.rows.first[h], count = job_.rows.last[h] - first;
         if (count == 0) return (void)__builtin_memset(line, 0, channels_ * sizeof(S));
@@ -97,7 +97,7 @@ class AverageChannels {
         });
     }
 
-    // The columns [w, w_end) of row h.
+    // Computes the columns [w, w_end) of row h.
     void fill(const T* source, int64_t h, T* row, int64_t w, int64_t w_end) const {
         const int64_t base = job_.columns.first[w];
         if (job_.apart)
@@ -109,7 +109,7 @@ class AverageChannels {
         for_runs(row, w, w_end, [&](T* target, int64_t repeats, int64_t column) { expand(target, repeats, column, base); });
     }
 
-    // The same columns of another row that lies in the same windows: a copy, unless making them again reads less from the second cache.
+    // Writes the same columns of another row in the same windows: as a copy, unless computing them again reads less from the second cache.
     void repeat(const T* source, int64_t h, const T* from, T* to, int64_t w, int64_t w_end) const {
         constexpr int64_t kFirstCacheBytes = 32768;
         const int64_t count = (w_end - w) * step_;
@@ -144,7 +144,7 @@ class AverageChannels {
         });
     }
 
-    // From the only window that holds the cells, if any.
+    // Writes cells from the only window that holds them, if there is one.
     void fill_from_window(const T* source, int64_t h, T* target, int64_t repeats, int64_t w, int64_t base) const {
         const int64_t o = job_.columns.first[w];
         if (job_.rows.first[h] == job_.rows.last[h] || o == job_.columns.last[w]) return clear(target, repeats);
@@ -153,19 +153,19 @@ class AverageChannels {
         for (int64_t i = 0; i < repeats; ++i) copy_elements(target + i * step_, cell, channels_);
     }
 
-    // Of half types a copy takes less time than to make a cell again.
+    // For half types a copy takes less time than computing a cell again.
     bool rounds_once() const { return !std::is_same_v<T, S> && job_.apart && channels_ >= kChannelsOfCopy; }
-    // In place of sums, which windows apart do not have.
+    // Cells take the place of the sums, which windows that lie apart do not have.
     T* cells() const { return reinterpret_cast<T*>(sums_); }
 
-    // A cell of each window of the columns [w, w_end).
+    // Computes a cell for each window of the columns [w, w_end).
     void make_cells(const T* source, int64_t h, int64_t w, int64_t w_end) const {
         if (job_.rows.first[h] == job_.rows.last[h]) return;
         const int64_t base = job_.columns.first[w];
         for (int64_t o = base; o < job_.columns.last[w_end - 1]; ++o) spread(source, h, o, cells() + (o - base) * channels_, 1);
     }
 
-    // From the only window that holds row h and some columns.
+    // Writes columns from the only window that holds them and row h.
     void spread(const T* source, int64_t h, int64_t w_out, T* target, int64_t repeats) const {
         const int64_t h_out = job_.rows.first[h];
         source += h_out * job_.grad_output.stride[3] + w_out * job_.grad_output.stride[4];
@@ -182,7 +182,7 @@ class AverageChannels {
 
     void clear(T* target, int64_t repeats) const { __builtin_memset(target, 0, repeats * channels_ * sizeof(T)); }
 
-    // Writes the lanes of value(width, c) so many times, a cell apart.
+    // Writes the lanes of value(width, c) to `repeats` places, a cell apart.
     template <class Value>
     static void put(T* target, int64_t repeats, int64_t channels, const Value& value) {
         for_lanes<S>(channels, [=](auto width, int64_t c) {

@@ -16,7 +16,7 @@ class PoolColumns {
 
     explicit PoolColumns(const PlanesJob& job) : job_(job) {
         for (int64_t i = 0; i < job.step; ++i) {
-            // Column i and every step-th one after it lead the start of a window by r; so many windows hold them.
+            // Column i and every step-th one after it lie r columns behind the start of a window, and so many windows hold them.
             const int64_t place = job.padding + i, r = place % job.step;
             terms_[i] = r < job.kernel ? (job.kernel - 1 - r) / job.step + 1 : 0;
             shift_[i] = place / job.step;
@@ -35,7 +35,7 @@ class PoolColumns {
    private:
     static constexpr int N = kLanes<S>;
 
-    // The sum of `count` neighbours that ends at each of N places; `Count` is a number, or a type that stands for one.
+    // Returns, for each of N places, the sum of the `count` neighbours that end there; `Count` is a number, or a type that stands for one.
     template <class Count>
     static Vector<S, N> window(const S* last, Count count, int64_t distance = 1) {
         if (count == 0) return Vector<S, N>{};
@@ -59,7 +59,6 @@ class PoolColumns {
         interleave(sums, row, terms_[0], terms_[1]);
     }
 
-    // As many terms as there are columns in a step.
     template <class... Counts>
     void interleave(const S* sums, T* row, Counts... counts) const {
         constexpr int kStep = sizeof...(counts);
@@ -120,7 +119,7 @@ class PoolColumns {
         }
     }
 
-    // What is written behind a cell the next one mends.
+    // What is written behind a cell is overwritten by the next one.
     void fill_runs_of_cells(const S* sums, T* row) const {
         const AxisTable& columns = job_.columns;
         const int64_t inner = job_.inner, cells = columns.in / inner;

@@ -33,8 +33,8 @@ bool can_full_width(const Problem& problem) {
     return columns.run_end()[0] == columns.in() && columns.has_one_term_each() && problem.rows().most_terms() <= FullWidthJob::kMaxTerms;
 }
 
-// Where gathers make tables of planes, short runs have these. Large results whose windows share rows have loops that write around the
-// caches.
+// Short runs are left to tables of planes where the machine gathers fast, and large results whose windows share rows to the loops that
+// write around the caches.
 bool pays_full_width(const Problem& problem) {
     using namespace thresholds;
     const Axis& rows = problem.rows();

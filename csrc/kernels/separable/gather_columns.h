@@ -5,7 +5,7 @@
 
 namespace torch_aclnn::kernels {
 
-// For cells of `inner` adjacent numbers. So many numbers of the source may be read.
+// Returns the plan for cells of `inner` adjacent numbers, where `readable` numbers of the source may be read.
 inline GatherPlan row_plan(const AxisTable& columns, int64_t inner, int64_t readable) {
     std::vector<GatherRow> cells;
     cells.reserve(columns.in);
@@ -22,13 +22,13 @@ inline int64_t steps_of_filling(const Axis& columns, int64_t inner) {
     return terms;
 }
 
-// The plan for rows in which so many columns differ from their neighbours that filling runs of equal ones takes longer, and which are
-// enough to pay for it; else an empty one. Columns are cells of `inner` adjacent numbers.
+// Returns the plan for rows in which so many columns differ from their neighbours that filling runs of equal ones takes longer, and which
+// are enough to pay for it; else an empty plan.
 template <class S>
 GatherPlan plan_columns(const Axis& columns, int64_t inner, int64_t row_count) {
     const int64_t lanes = gather_lanes();
     if (!std::is_same_v<S, float> || lanes == 0 || row_count < thresholds::kTableRows) return {};
-    // Behind the sums there is room for a vector.
+    // There is room for a vector behind the sums.
     const GatherPlan plan = row_plan(columns.table(), inner, columns.out() * inner + lanes);
     return steps_of_filling(columns, inner) > plan.step_count() ? plan : GatherPlan{};
 }

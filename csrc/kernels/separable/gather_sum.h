@@ -56,14 +56,14 @@ inline Vector<float, kGatherLanes> gather_sum(const T* source, const GatherTable
     return sum;
 }
 
-// All results, and up to a block's length behind them. The table is a copy, which the compiler knows that no result overwrites.
+// Writes all results, and up to a block's length behind them. The table is a copy, so that the compiler knows that no result overwrites it.
 template <class Source, class Target>
 inline void gather_sums(const Source* source, const GatherTable table, Target* target) {
     for (int64_t block = 0; block < table.blocks; ++block)
         store<kGatherLanes>(target + block * kGatherLanes, gather_sum(source, table, block));
 }
 
-// The sums of a stage, multiplied by its scale where it has one.
+// Writes the sums of a stage, multiplied by its scale where it has one.
 template <class Source, class Target>
 inline void stage_sums(const GatherStage stage, const Source* source, Target* target) {
     constexpr int N = kGatherLanes;

@@ -35,7 +35,7 @@ class GatherPlan {
    public:
     GatherPlan() = default;
 
-    // For `columns` results a row. Of the `source_count` elements those of a row's term begin at source + index(term) * columns.
+    // Plans `columns` results for each row. Of the `source_count` elements, those of a row's term begin at source + index(term) * columns.
     template <class Index>
     GatherPlan(int64_t lanes, const std::vector<GatherRow>& rows, int64_t columns, int64_t source_count, const Index& index)
         : lanes_(lanes), blocks_((static_cast<int64_t>(rows.size()) * columns + lanes - 1) / lanes) {
@@ -49,7 +49,7 @@ class GatherPlan {
         for (int64_t block = 0; block < terms_ * blocks_; ++block) find_start(block, source_count);
     }
 
-    // weight(term), for the rows and columns of the constructor.
+    // Sets the weight of each term to weight(term), for the rows and columns of the constructor.
     template <class Weight>
     void set_weights(const std::vector<GatherRow>& rows, int64_t columns, const Weight& weight) {
         weight_.assign(lane_.size(), 0);
@@ -59,7 +59,6 @@ class GatherPlan {
     GatherTable table() const { return {blocks_, terms_, start_.data(), lane_.data(), weight_.empty() ? nullptr : weight_.data()}; }
     int64_t padded_count() const { return blocks_ * lanes_; }
     bool has_far_terms() const { return std::find(start_.begin(), start_.end(), GatherTable::kFar) != start_.end(); }
-    // How many vectors of terms are added up.
     int64_t step_count() const {
         return static_cast<int64_t>(start_.size()) - std::count(start_.begin(), start_.end(), GatherTable::kNoTerm);
     }
@@ -88,7 +87,7 @@ class GatherPlan {
             return;
         }
         for (const int64_t vectors : {1, 2}) {
-            // Of vectors that end within the source.
+            // Only vectors that end within the source are read.
             const auto start = static_cast<int32_t>(std::min<int64_t>(smallest, source_count - vectors * lanes_));
             if (start < 0 || largest - start >= vectors * lanes_) continue;
             start_[block] = start + (vectors == 2 ? GatherTable::kTwoVectors : 0);

@@ -5,10 +5,10 @@
 namespace torch_aclnn::kernels {
 namespace {
 
-// spec(d) is that of depth, rows and columns.
+// spec(d) is the AxisSpec of depth, rows or columns.
 template <class Spec>
 void run(const View<5>& grad_output, const View<5>& grad_input, int thread_count, const Spec& spec) {
-    if (grad_input.empty()) return;  // whose sizes may be any number
+    if (grad_input.empty()) return;  // the sizes of an empty tensor may be any number
     const AxisSpec specs[] = {spec(0), spec(1), spec(2)};
     run_best(Problem(grad_output, grad_input, specs), thread_count);
 }

@@ -43,7 +43,7 @@ class PlanesPlan {
         plan_steps(problem.spec(2));
         if (job_.step == 0) column_sums_ = plan_columns<S>(problem.columns(), job_.inner, row_count());
         job_.column_sums = column_sums_.table();
-        // Half types take longer to make than to write, and while a sink writes around the caches nothing is made.
+        // Half types take longer to compute than to write, and nothing is computed while a sink writes around the caches.
         job_.stream = !is_half_type(problem.dtype()) && is_large(job_.grad_input);
         divide_scratch();
     }
@@ -61,7 +61,7 @@ class PlanesPlan {
     }
 
    private:
-    // Of one channel, with all of its numbers in the rows.
+    // Returns the view as one channel, with all of its numbers in the rows.
     View<5> joined(View<5> view) const {
         if (job_.inner == 1) return view;
         view.size[1] = view.stride[4] = 1;
@@ -69,7 +69,7 @@ class PlanesPlan {
         return view;
     }
 
-    // Neither steps between cells have a loop, nor windows that begin before the zeros in front of the sums.
+    // There is no loop for steps between cells, or for windows that begin before the zeros in front of the sums.
     void plan_steps(const AxisSpec& spec) {
         job_.kernel = spec.kernel;
         job_.padding = spec.before * job_.inner;

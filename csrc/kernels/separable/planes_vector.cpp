@@ -28,13 +28,12 @@ class AveragePlanes {
    private:
     static constexpr int kMaxLines = PlanesJob::kMaxLines;
 
-    // Rows that are alike, from row h on.
     struct Run {
         int64_t h, rows;
         const S* sums;
     };
 
-    // All sums of a few runs of rows before the first is used: a load has to wait for a store that it overlaps.
+    // Computes all sums of a few runs of rows before the first is used, because a load has to wait for a store that it overlaps.
     void fill_plane(const T* source, T* target, int64_t h, int64_t h_end) {
         while (h < h_end) {
             Run runs[kMaxLines];
@@ -50,7 +49,7 @@ class AveragePlanes {
         }
     }
 
-    // The scaled sums over the rows of the windows that hold row h, one for each column of windows.
+    // Computes the scaled sums over the rows of the windows that hold row h, one for each column of windows.
     void sum_rows(const T* source, int64_t h, S* line) {
         const int64_t first = job_.rows.first[h], count = job_.rows.last[h] - first;
         source += first * job_.grad_output.stride[3];
@@ -86,7 +85,7 @@ class AveragePlanes {
         });
     }
 
-    // `count` rows that are alike.
+    // Writes `count` rows that are alike.
     void write_rows(T* target, int64_t count, const S* sums) {
         const int64_t width = job_.columns.in, step = job_.grad_input.stride[4], row_stride = job_.grad_input.stride[3];
         if (step != 1) return scatter_rows(target, count, sums);

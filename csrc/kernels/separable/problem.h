@@ -14,14 +14,14 @@ namespace torch_aclnn::kernels {
 // one index, while the views keep the dimension.
 class Problem {
    public:
-    // For depth, rows and columns.
+    // Takes the specs of depth, rows and columns.
     Problem(const View<5>& grad_output, const View<5>& grad_input, const AxisSpec (&specs)[3]);
 
     bool pools() const { return specs_[2].has_windows(); }
     // Whether planes are pooled with others of their volume.
     bool has_volumes() const { return pools() && !specs_[0].is_trivial(); }
     const AxisSpec& spec(int d) const { return specs_[d]; }
-    // Made when it is asked for first.
+    // The axis is made when it is first asked for.
     const Axis& axis(int d) const;
     const Axis& depth() const { return axis(0); }
     const Axis& rows() const { return axis(1); }

@@ -37,7 +37,7 @@ class RowsPlan {
 
     void run(int thread_count) const {
         constexpr int64_t kCostOfRow = 64;  // of its ends, which are sums
-        // A table is of the machine's lanes.
+        // A table is made for the lanes of isa(), so rows with one keep these.
         const bool is_narrow = job_.inner < thresholds::kRowsFewNumbers && !job_.stream && job_.column_sums.blocks == 0;
         RowsLoop* const loop = TORCH_ACLNN_LANES(is_narrow ? isa_up_to(Isa::avx2) : isa(), padded_rows);
         parallel_for(row_count(), kCostOfRow + row_size(), thread_count, [&](int64_t begin, int64_t end) {
@@ -50,7 +50,7 @@ class RowsPlan {
     int64_t row_size() const { return std::max(job_.columns.in, job_.columns.out) * job_.inner; }
     int64_t row_count() const { return job_.grad_input.size[0] * job_.grad_input.size[1] * job_.rows.in; }
 
-    // The longest one.
+    // Finds the longest run of columns that are copied.
     void find_copy() {
         const AxisTable& columns = job_.columns;
         const auto is_copy = [&](int64_t w) { return columns.terms(w) == 1; };
@@ -73,8 +73,8 @@ class RowsPlan {
         job_.row_offsets = row_offsets_.data();
     }
 
-    // A table for short rows, if so many of their numbers are added up at the ends that it takes less time, and if there are enough rows to
-    // pay for it.
+    // Makes a table for short rows, if so many of their numbers are added up at the ends that it takes less time, and if there are enough
+    // rows to pay for it.
     void plan_sums_of_columns(const Axis& columns) {
         using namespace thresholds;
         const int64_t lanes = gather_lanes(), readable = columns.out() * job_.inner;

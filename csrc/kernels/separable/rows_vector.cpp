@@ -36,12 +36,12 @@ class PaddedRows {
     }
 
    private:
-    // Whose sums take longer than to prepare them, by functions apart from the loops of small maps, which are one.
+    // Longer rows and wider cells are summed by functions of their own; small maps have one function for everything.
     static constexpr int64_t kLongRow = 512, kWideCell = 4 * kLanes<S>;
     static constexpr int64_t kAheadBytes = 512;
     static constexpr std::integral_constant<int64_t, 1> kOne{};  // of offsets that count numbers
 
-    // Where `count` elements from element i of the row on are put.
+    // Returns where `count` elements from element i of the row on are put.
     T* room(int64_t i, int64_t count) { return is_scattered_ ? row_ + i : sink_.exact_room(target_ + i, count); }
 
     void fill(const T* plane, int64_t h) {
@@ -58,7 +58,7 @@ class PaddedRows {
         fill_columns(static_cast<const S*>(sums_));
     }
 
-    // From there on a row is fetched ahead as it is read.
+    // Prefetches the starts of rows; the rest of a row is prefetched as it is read.
     void prefetch_row_starts(const T* plane, int64_t h) const {
         for (int64_t k = job_.rows.first[h]; k < job_.rows.last[h]; ++k) prefetch_bytes(plane + job_.row_offsets[k], kAheadBytes);
     }
@@ -77,7 +77,7 @@ class PaddedRows {
         const int64_t size = job_.columns.out * job_.inner, part = job_.prefetch ? kPart : size;
         visit_sum_at(kOne, rows, count, [&](const auto& sum) {
             for (int64_t begin = 0; begin < size; begin += part) {
-                // A machine by itself reads ahead in one page of memory only.
+                // The hardware prefetches within one page of memory only.
                 for (int64_t k = 0; job_.prefetch && k < count; ++k) prefetch_bytes(plane + begin + kAhead + rows[k], kPart * sizeof(T));
                 for_lanes<S>(smaller(part, size - begin), [=, source = plane + begin, sums = sums_ + begin](auto width, int64_t i) {
                     store<decltype(width)::value>(sums + i, sum(width, source + i));
@@ -86,7 +86,7 @@ class PaddedRows {
         });
     }
 
-    // Lane by lane, because it reads what it writes.
+    // Works lane by lane, because it reads what it writes.
     void add_row(const T* source, bool is_first) {
         for (int64_t i = 0; i < job_.columns.out * job_.inner; ++i) {
             const auto value = load<1>(source + i);
@@ -109,7 +109,7 @@ class PaddedRows {
         for (int64_t w = copy_end_; w < job_.columns.in; ++w) add_column(place(w * inner, inner), source, w);
     }
 
-    // The same around the caches, as it is computed. One loop for both would take longer for small maps.
+    // Does the same, and writes around the caches. One loop for both would take longer for small maps.
     template <class Source>
     void stream_cells(const Source* source) {
         for (int64_t w = 0; w < copy_begin_; ++w) stream_column(source, w);
@@ -132,7 +132,7 @@ class PaddedRows {
                      [&](const auto& sum) { stream(w * inner, inner, [=](auto width, int64_t i) { return sum(width, source + i); }); });
     }
 
-    // From element i of the row on; value(width, k) gives those from k on.
+    // Writes the elements from i on; value(width, k) gives those from k on.
     template <class Value>
     void stream(int64_t i, int64_t count, const Value& value) {
         stream_.template write<kLanes<S>>(target_ + i, count, value);
@@ -201,9 +201,8 @@ class PaddedRows {
     LineStream stream_;
     T* target_ = nullptr;
     const bool is_scattered_ = job_.grad_input.stride[4] != job_.inner;
-    // Of single numbers each border is a piece of its own, which takes longer than to collect the row.
+    // With single numbers each border would be a piece of its own, which takes longer than collecting the row.
     const bool streams_cells_ = job_.stream && job_.inner > 1 && !is_scattered_;
-    // Of the columns, at hand for each row.
     const int64_t* const column_first_ = job_.columns.first;
     const int64_t* const column_last_ = job_.columns.last;
     const int64_t* const column_source_ = job_.columns.source;

@@ -31,7 +31,7 @@ class Scalar {
     }
 
    private:
-    // Of one axis of rows: that of paddings has those of all depths.
+    // Returns the offset of a row; the axis of rows of a padding has those of all depths.
     int64_t row_offset(int64_t o) const {
         const View<5>& out = problem_.source;
         if (problem_.pools()) return o * out.stride[3];

@@ -31,7 +31,7 @@ void run_planes(const Problem& problem, int thread_count);
 bool can_rows(const Problem& problem);
 void run_rows(const Problem& problem, int thread_count);
 
-// The definition, which tells what the bits are. Can always.
+// The definition of the results, which can always run.
 void run_scalar(const Problem& problem, int thread_count);
 
 }  // namespace torch_aclnn::kernels

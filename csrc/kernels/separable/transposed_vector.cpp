@@ -35,7 +35,7 @@ class TransposedPlanes {
    private:
     static constexpr int N = kTilePlanes<T>, E = kTileElements<T>, kVectors = N / kLanes<float>;
 
-    // Lanes that no plane is left for get the last one's.
+    // Lanes without a plane get the last one's.
     void read(int64_t first, int64_t count) {
         const T* planes[N];
         for_each_plane(first, count, [&](int64_t i, int64_t n, int64_t c) {
@@ -45,7 +45,7 @@ class TransposedPlanes {
         for_tiles(job_.source_size, [&](int64_t e) { read_tile(planes, e, cells_ + e * N); });
     }
 
-    // The planes of the next group, which follow each other: a machine by itself does not read ahead in as many planes at once.
+    // Prefetches the planes of the next group, which follow each other: the hardware does not read ahead in as many planes at once.
     void prefetch(int64_t first) const {
         const int64_t count = smaller(N, job_.planes - first), n = first / job_.channels, c = first % job_.channels;
         const auto* const planes = static_cast<const T*>(job_.source) + n * job_.source_stride[0] + c * job_.source_stride[1];
@@ -62,7 +62,7 @@ class TransposedPlanes {
         }
     }
 
-    // A plane of which a whole tile can be read: only very small ones, at the end of the source, are too short for that.
+    // Returns a plane of which a whole tile can be read: a copy of a very small one at the end of the source.
     const T* readable(const T* plane, int64_t lane) {
         const T* const end = static_cast<const T*>(job_.source) + job_.source_end;
         if (job_.source_size >= E || end - plane >= E) return plane;
@@ -131,7 +131,7 @@ class TransposedPlanes {
         for_tiles(size, [&](int64_t e) { write_tile(cells_, job_.result + e, planes, e, count, smaller(E, size)); });
     }
 
-    // Whether there is nothing between them.
+    // Whether there is nothing between the target planes.
     bool find_targets(int64_t first, int64_t count, T** planes) const {
         bool adjacent = true;
         for_each_plane(first, count, [&](int64_t i, int64_t n, int64_t c) {

@@ -12,7 +12,7 @@ namespace {
 
 using namespace thresholds;
 
-// Short rows, and longer ones that are not copies of others.
+// Tables make the planes of short rows, and of longer ones that are not copies of each other.
 bool makes_planes_by_tables(const Problem& problem) {
     const View<5>& in = problem.target;
     const Axis& rows = problem.rows();
@@ -43,7 +43,7 @@ Cells plan_cells(const Problem& problem) {
     return {1, plan_columns<S>(columns, 1, channels * row_count)};
 }
 
-// Planes without gaps, some of which are copies of others, and which are read from a near cache sooner than made again.
+// Whether small planes without gaps are copies of others, which are read from a near cache sooner than computed again.
 bool repeats_small_planes(const View<5>& target, const Axis& depth, int64_t inner) {
     const int64_t width = target.size[4] * inner;
     return depth.run_count() < depth.in() && target.stride[4] == inner && target.stride[3] == width &&
@@ -86,7 +86,7 @@ class VolumesPlan {
     }
 
    private:
-    // Of one channel, if all of them are a cell; of a single column the stride could be any number.
+    // Returns the view as one channel if all channels are a cell. The stride of a single column could be any number.
     View<5> joined(View<5> view) const {
         if (job_.inner > 1) view.size[1] = 1, view.stride[4] = job_.inner;
         return view;

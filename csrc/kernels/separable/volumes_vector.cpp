@@ -36,7 +36,7 @@ class Volumes {
     }
 
    private:
-    // The sums over the depth of the windows that hold plane d, for each row and column of windows.
+    // Computes the sums over the depth of the windows that hold plane d, for each row and column of windows.
     void sum_planes(const T* volume, int64_t d) {
         const View<5>& out = job_.grad_output;
         const int64_t first = job_.depth.first[d], count = job_.depth.last[d] - first;
@@ -64,7 +64,7 @@ class Volumes {
         });
     }
 
-    // Planes in the same windows, without gaps.
+    // Copies a plane to `count` places without gaps between them.
     void write_copies(T* target, int64_t count) {
         make_plane();
         const int64_t cells = job_.rows.in * width();
@@ -79,7 +79,7 @@ class Volumes {
         }
     }
 
-    // In ascending order: each row mends what the one before it wrote behind its end.
+    // Makes the rows in ascending order: each overwrites what the one before it wrote behind its end.
     void make_plane_of_rows() {
         for (int64_t h = 0; h < job_.rows.in;) {
             T* const row = result_ + h * width();
@@ -113,7 +113,7 @@ class Volumes {
         for (int64_t begin = 0; begin < job_.columns.in; begin = job_.columns.run_end[begin]) fill_run(begin, row);
     }
 
-    // Neighbours in the same windows have the same value. Whole vectors are written; the next run mends what lies behind.
+    // Neighbours in the same windows have the same value. Whole vectors are written; the next run overwrites what lies behind.
     void fill_run(int64_t begin, T* row) const {
         constexpr int N = kLanes<S>;
         S sum = 0;
@@ -157,7 +157,6 @@ class Volumes {
 
     void write_cells(T* target, int64_t count) { copy_elements(sink_.room(target, count), result_, count); }
 
-    // Of a row, in numbers.
     int64_t width() const { return job_.columns.in * job_.inner; }
 
     const VolumesJob& job_;

@@ -16,7 +16,6 @@ struct WholePlanes {
     // Whether a result is so large that tables of planes write it around the caches.
     bool streams() const { return exceeds_share_of_cache(target.bytes() * inner); }
     int64_t count() const { return target.size[0] * target.size[1]; }
-    // In numbers.
     int64_t size() const { return size_of(target); }
     int64_t size_of(const View<5>& view) const { return inner * view.size[2] * view.size[3] * view.size[4]; }
     // How many planes in a row have nothing between them: all of a tensor, those of a sample, or one.
@@ -44,7 +43,7 @@ class PlaneAxes {
     int count_;  // without a trivial depth
 };
 
-// Of a size of some axes.
+// Returns the product of a size of some axes.
 inline int64_t product(const AxisTable* begin, const AxisTable* end, int64_t AxisTable::* size) {
     int64_t count = 1;
     for (const AxisTable* axis = begin; axis < end; ++axis) count *= axis->*size;

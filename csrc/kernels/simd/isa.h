@@ -5,14 +5,14 @@
 
 namespace torch_aclnn::kernels {
 
-// Each runs where its predecessor runs, and faster; `scalar` is the plain form that the tests compare with.
+// A machine that runs one of them runs those before it, too, but slower; `scalar` is the plain form that the tests compare with.
 enum class Isa { scalar, baseline, avx2, avx512 };
 
 // The best one of this machine, or the one that the environment variable TORCH_ACLNN_ISA names; decided at the first call.
 // Throws std::invalid_argument if the variable names none, or one that this machine lacks.
 TORCH_ACLNN_KERNELS_API Isa isa();
 
-// The same for a loop that a wider one than `widest` does not make faster; the environment variable is obeyed.
+// Returns the same for a loop that a wider one than `widest` does not make faster; the environment variable is obeyed.
 Isa isa_up_to(Isa widest);
 
 // "scalar", "baseline", "avx2" or "avx512".

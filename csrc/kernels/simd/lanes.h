@@ -57,7 +57,7 @@ inline Vector<uint32_t, N> widen_bits(Vector<uint16_t, N> bits) {
     return __builtin_convertvector(bits, Vector<uint32_t, N>);
 }
 
-// Of values below 2^16.
+// Narrows values below 2^16.
 template <int N>
 inline Vector<uint16_t, N> narrow_bits(Vector<uint32_t, N> bits) {
 #if KERNEL_VECTOR_BYTES >= 32

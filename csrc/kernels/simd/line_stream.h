@@ -18,8 +18,8 @@ class LineStream {
     LineStream(const LineStream&) = delete;
     LineStream& operator=(const LineStream&) = delete;
 
-    // The elements [0, count) of `target`, whose address is a multiple of their size. value(width, i) gives those from i on, N or less at a
-    // time: as sums, or as they are.
+    // Writes the elements [0, count) of `target`, whose address is a multiple of their size. value(width, i) gives those from i on, N or
+    // less at a time: as sums, or as they are.
     template <int N, class T, class Value>
     void write(T* target, int64_t count, const Value& value) {
         constexpr int64_t kSize = sizeof(T), kPerLine = kCacheLine / kSize;
@@ -55,7 +55,7 @@ class LineStream {
 
     static constexpr intptr_t kWithinLine = kCacheLine - 1;
 
-    // Elements of one line, which follow those that it has.
+    // Writes elements of one line, which follow those that it has.
     template <int N, class T, class Value>
     void keep(T* target, int64_t first, int64_t last, const Value& value) {
         T* const place = reinterpret_cast<T*>(line_ + (reinterpret_cast<intptr_t>(end_) & kWithinLine));

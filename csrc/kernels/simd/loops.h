@@ -20,7 +20,7 @@ Function* form_for(Isa isa, Function* scalar, Forms... vector) {
     Type name;                               \
     }                                        \
     TORCH_ACLNN_DECLARE_LANES(Type, name)
-// Of a loop that has no scalar form.
+// Declares the forms of a loop that has no scalar form.
 #define TORCH_ACLNN_DECLARE_LANES(Type, name) \
     namespace baseline {                      \
     Type name;                                \

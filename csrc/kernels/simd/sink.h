@@ -104,7 +104,7 @@ class Sink {
         pending_ = 0;
     }
 
-    // Leaves less than a line.
+    // Writes whole lines, and leaves less than one.
     void write_whole_lines() {
         const int64_t head = -reinterpret_cast<intptr_t>(target_) & (kCacheLine - 1);
         if (pending_ < head + kCacheLine) return;

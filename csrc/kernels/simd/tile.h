@@ -67,7 +67,7 @@ inline TileRow<T> load_cell(const float* cell) {
     }
 }
 
-// The elements from e on of the planes; those of one element go to cells + i * kTilePlanes.
+// Reads the elements from e on of the planes; those of one element go to cells + i * kTilePlanes.
 template <class T>
 inline void read_tile(const T* const* planes, int64_t e, float* cells) {
     constexpr int E = kTileElements<T>;
@@ -80,7 +80,7 @@ inline void read_tile(const T* const* planes, int64_t e, float* cells) {
     for (int i = 0; i < E; ++i) store_cell<T>(cells + i * kTilePlanes<T>, rows[i]);
 }
 
-// The elements from e on of `count` planes, the i-th from the cell at places[i], `size` of them.
+// Writes the elements from e on of `count` planes, the i-th from the cell at places[i], `size` of them.
 template <class T>
 inline void write_tile(const float* cells, const int32_t* places, T* const* planes, int64_t e, int64_t count, int64_t size) {
     constexpr int E = kTileElements<T>;

@@ -5,7 +5,7 @@
 
 namespace torch_aclnn::kernels {
 
-// The bytes of the last of this machine's caches; 8 MiB where the system does not tell, and at least.
+// Returns the bytes of the last of this machine's caches, at least 8 MiB, which it also is where the system does not tell.
 int64_t last_cache_bytes();
 
 // Other tensors of a call and other programs use a part of the last cache. A tensor that is large does not stay there from call to call: it

@@ -21,7 +21,7 @@ constexpr int64_t sink_bytes(int64_t piece) {
     return round_to_lines(std::max<int64_t>(4096, piece) + 2 * kCacheLine + kSlack);
 }
 
-// On the stack if it is small, which spares small tensors an allocation.
+// Memory that is on the stack if it is small, which spares small tensors an allocation.
 class Scratch {
    public:
     explicit Scratch(int64_t bytes) : large_(bytes > kInline ? new char[bytes + kCacheLine] : nullptr) {}

@@ -18,7 +18,7 @@ struct View {
             if (s == 0) return true;
         return false;
     }
-    // As nearly always; but a tensor of any memory may begin anywhere.
+    // Nearly always true, but a tensor may begin at any address.
     bool is_aligned() const { return reinterpret_cast<uintptr_t>(data) % element_size(dtype) == 0; }
     int64_t element_count() const {
         int64_t count = 1;

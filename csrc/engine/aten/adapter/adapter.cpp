@@ -24,7 +24,7 @@ const c10::DispatchKeySet kAboveBackend =
                          c10::DispatchKey::FuncTorchDynamicLayerFrontMode, c10::DispatchKey::FuncTorchDynamicLayerBackMode,
                          c10::DispatchKey::PreDispatch});
 
-// The values of a call's arguments, one behind the other.
+// The values of a call's arguments, one behind the other in one piece of memory.
 class Values {
    public:
     explicit Values(const Adapter& adapter) : adapter_(adapter) {
@@ -98,7 +98,7 @@ void refuse_unless_stated(const Adapter& adapter, const void* const* arguments, 
         require_same_dtype(tensor, {adapter.entry.parameter(same_as), &others[others.size() == tensors.size() ? member : 0]});
 }
 
-// Results are of a data type to which those of all operands convert.
+// Refuses results of a data type to which those of the operands do not convert.
 void refuse_unless_convertible(const Adapter& adapter, const void* const* arguments) {
     std::optional<aclDataType> operands;
     for_each_tensor(adapter, arguments, [&](size_t i, size_t, const aclTensor& tensor) {
@@ -113,7 +113,7 @@ void refuse_unless_convertible(const Adapter& adapter, const void* const* argume
     });
 }
 
-// Dimensions are those of the first tensor.
+// Checks dimensions against the rank of the first tensor.
 void require_dims(const Adapter& adapter, const void* const* arguments) {
     size_t first = 0;
     while (first < adapter.count && !adapter.kinds[first]->is_tensors()) ++first;
@@ -189,7 +189,7 @@ void try_body(const Adapter& adapter, const void* const* arguments) {
     adapter.body(adapter, values.all());
 }
 
-// ATen throws where a number does not fit into a type, and does not say which number: a complex one, or the largest.
+// ATen throws where a number does not fit into a type, and does not say which number it is; the largest one, or a complex one, is refused.
 void refuse_scalar(const Adapter& adapter, const void* const* arguments) {
     const char* name = nullptr;
     double most = -1;
@@ -207,7 +207,7 @@ void refuse_scalar(const Adapter& adapter, const void* const* arguments) {
     }
     if (name == nullptr) return;
     const std::string got =
-        number.type() == at::kUInt64 ? c10::str(number.to<uint64_t>()) : c10::str(number);  // which goes through int64_t
+        number.type() == at::kUInt64 ? c10::str(number.to<uint64_t>()) : c10::str(number);  // c10::str goes through int64_t
     refuse(name, "a real number that fits into the type that it is taken as", got);
 }
 
@@ -229,7 +229,7 @@ void require_computable(const Adapter& adapter, const void* const* arguments, co
     remember(signature);
 }
 
-// What ATen says of the values that a body reads names no parameter.
+// Refuses, under the names of parameters, what ATen says of the values that a body has read.
 void explain(const Adapter& adapter, Values& values, const Error& error) {
     const std::string_view text = error.what();
     const bool is_zero = text == "ZeroDivisionError",
@@ -259,7 +259,7 @@ class InputsApart {
    public:
     InputsApart(const Adapter& adapter, Values& values) {
         const bool is_of_elements = adapter.entry.family() == std::string_view("pointwise");
-        std::unordered_map<const void*, size_t> outputs;  // and their places in a list
+        std::unordered_map<const void*, size_t> outputs;  // the address of each, and its place in a list
         visit(adapter, values, true, [&](at::Tensor& tensor, size_t i) { outputs.emplace(tensor.const_data_ptr(), i); });
         visit(adapter, values, false, [&](at::Tensor& tensor, size_t i) {
             const auto found = outputs.find(tensor.const_data_ptr());
@@ -305,7 +305,6 @@ void run_body(const Adapter& adapter, Values& values) {
     }
 }
 
-// The executor of a call whose arguments have been read.
 std::unique_ptr<aclOpExecutor> executor_of(const Adapter& adapter, const void* const* arguments, std::shared_ptr<Values> values) {
     auto made = std::make_unique<aclOpExecutor>(adapter.entry.name(), aclOpExecutor::Compute());
     made->watched.reserve(adapter.count);

@@ -45,7 +45,7 @@ struct ErasedKind {
     bool (*visit_tensors)(void* value, const std::function<void(at::Tensor&)>& visit);
     KeptArgument (*keep)(const void* argument);
     enum class Handle : uint8_t { other, scalar, tensor, tensors } handle;
-    bool is_written;  // its tensors are
+    bool is_written;  // whether its tensors are
     // The tensor that is written and not read; null if there is none.
     const at::Tensor* (*output)(const void* value);
     // Each is null unless the kind is one of dimensions, one that decides how phase 2 launches the operator, or one of a handle.
@@ -125,7 +125,6 @@ struct Adapter {
     bool computes_first;                       // the body computes all results before it writes one
 };
 
-// Each value may be of any type.
 constexpr size_t kValueAlignment = 16;
 constexpr size_t offset_behind(size_t offset, size_t value_size) {
     return offset + (value_size + kValueAlignment - 1) / kValueAlignment * kValueAlignment;

@@ -1,4 +1,3 @@
-// Errors of ATen as the engine's.
 #pragma once
 
 #include <c10/util/Exception.h>

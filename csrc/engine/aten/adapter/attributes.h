@@ -1,4 +1,5 @@
-// The kinds of numbers, texts and arrays that are checked when they are read. What only one family has is in its source file.
+// The kinds of numbers, texts and arrays that are checked when they are read; require_...() refuse with 161002. What only one family has is
+// in its source file.
 #pragma once
 
 #include <initializer_list>
@@ -16,19 +17,17 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // Stands for any size of a dimension, and for no lower bound of a number.
 constexpr int64_t kAny = std::numeric_limits<int64_t>::min();
 
-// 161002 unless the number lies between the two.
 void require_between(const char* name, int64_t number, int64_t lowest, int64_t highest);
 
-// 161002 unless the number lies in `lowest`..`highest`; a NaN does not.
+// A NaN lies in no range.
 void require_number_between(const char* name, double number, double lowest, double highest);
 
-// 161002 unless the array has `count`, `or_count` or `or_else_count` values.
 void require_count(const char* name, size_t got, size_t count, size_t or_count, size_t or_else_count);
 
-// 161002 unless each of the values lies between the two; ATen's kernels count steps and windows as int.
+// ATen's kernels count steps and windows as int.
 void require_values(const char* name, at::IntArrayRef values, int64_t lowest, int64_t highest = std::numeric_limits<int32_t>::max());
 
-// 161002 unless a tensor of that rank has the dimension; a tensor of rank 0 counts as one of rank 1.
+// A tensor of rank 0 counts as one of rank 1.
 void require_dim(const char* name, int64_t dim, uint64_t rank);
 void require_distinct_dims(const char* name, const aclIntArray* dims, uint64_t rank);  // null: none are given
 
@@ -36,10 +35,8 @@ void require_distinct_dims(const char* name, const aclIntArray* dims, uint64_t r
 at::Scalar read_not_negative(const char* name, const aclScalar* handle);
 at::Scalar read_nonzero(const char* name, const aclScalar* handle);
 
-// The two forms of gelu, which come as 0 and 1.
 std::string_view read_gelu_mode(const char* name, int64_t mode);
 
-// The text, which must be one of those listed.
 std::string_view read_choice(const char* name, const char* text, std::initializer_list<std::string_view> choices);
 
 // A text of a template's argument.
@@ -50,14 +47,12 @@ struct Literal {
     char characters[count];
 };
 
-// 161002 unless the number is one of those listed.
 void require_one_of(const char* name, int64_t number, std::initializer_list<int64_t> choices);
 
 inline std::string_view read_text(const char*, const char* text) {
     return text;
 }
 
-// The value of one direction; a single value applies to all.
 inline int64_t at_direction(at::IntArrayRef values, int64_t d) {
     return values[values.size() == 1 ? 0 : d];
 }
@@ -87,7 +82,7 @@ struct OneOfNumbers : PlainKind<Number> {
 };
 using Text = Kind<const char*, std::string_view, std::string_view, read_text>;
 using OptText = OptionalKind<const char*, std::string_view, read_text>;
-// Null means the first of several.
+// A null text means the first of several.
 struct TextOrFirst : Text {
     static constexpr bool nullable = true;
 };
@@ -114,7 +109,6 @@ struct OptDims : OptInts {
     static constexpr auto require_dims = require_distinct_dims;
 };
 
-// Arrays of `count` numbers, of `or_count` or of `or_else_count`.
 template <size_t count, size_t or_count, size_t or_else_count>
 struct CountedInts : Ints {
     static at::IntArrayRef read(const char* name, const aclIntArray* array) {
@@ -126,7 +120,6 @@ struct CountedInts : Ints {
 template <size_t count>
 using Exactly = CountedInts<count, count, count>;
 
-// Such an array of numbers that are at least `lowest`.
 template <class Counted, int64_t lowest>
 struct BoundedInts : Counted {
     static at::IntArrayRef read(const char* name, const aclIntArray* array) {
@@ -149,7 +142,6 @@ using Sizes = BoundedInts<Exactly<count>, 0>;
 template <size_t count>
 using PositiveSizes = BoundedInts<Exactly<count>, 1>;
 
-// Which of so many outputs are wanted.
 template <size_t count>
 struct MaskOf : Bools {
     static std::vector<unsigned char> read(const char* name, const aclBoolArray* array) {

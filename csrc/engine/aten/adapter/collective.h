@@ -22,11 +22,10 @@ class Collective {
 
     // Returns, for the body, this rank's window and those of other ranks that it writes into. HCCL_E_PARA if there are none.
     std::shared_ptr<const Windows> windows() const;
-    // For the body. The tensors are contiguous, and sums are of float32.
+    // These are for the body. The tensors are contiguous, and sums are of float32.
     at::Tensor all_reduce(const at::Tensor& summand) const;
-    // This rank's rows of the sum.
+    // Returns this rank's rows of the sum.
     at::Tensor reduce_scatter(const at::Tensor& summand) const;
-    // The rows of all ranks, concatenated in the order of the ranks.
     at::Tensor all_gather(const at::Tensor& rows) const;
     void barrier() const;
     // Sends `sent[r]` of the rows, in the order of the ranks, to each rank r, and returns those that come from the ranks, in the same

@@ -31,7 +31,6 @@ inline Expected like(const at::Tensor& tensor) {
     return {tensor.sizes(), tensor.scalar_type()};
 }
 std::vector<Expected> like(at::TensorList tensors);
-// Its shape alone.
 inline Expected shaped_like(const at::Tensor& tensor) {
     return tensor.sizes();
 }
@@ -39,15 +38,13 @@ std::vector<Expected> shaped_like(at::TensorList tensors);
 inline Expected shape(std::initializer_list<int64_t> sizes) {
     return at::IntArrayRef(sizes);
 }
-// One value, without dimensions.
 inline Expected one_value() {
     return at::IntArrayRef();
 }
 
-// A shape with one dimension, which may count from the end, of another size, or without it.
+// The shape has another size of one dimension, which may count from the end, or lacks it.
 Expected with_size(at::IntArrayRef sizes, int64_t dim, int64_t size);
 Expected without_dim(at::IntArrayRef sizes, int64_t dim);
-// The tensor's own shape with so many rows, in dimension 0.
 Expected with_rows(const at::Tensor& tensor, int64_t rows);
 // Has half of the elements along a dimension, and the same data type.
 Expected halved(const char* name, const at::Tensor& tensor, int64_t dim);
@@ -55,10 +52,9 @@ Expected halved(const char* name, const at::Tensor& tensor, int64_t dim);
 Expected reduced(const at::Tensor& tensor, at::IntArrayRef dims, bool keep);
 // The same for reductions that are not defined for no elements, such as a maximum.
 Expected chosen(const at::Tensor& self, at::IntArrayRef dims, bool keep);
-// The operands' shape by broadcasting.
 Expected broadcast(std::initializer_list<NamedShape> operands);
 
-// Some outputs are told not to be wanted by a tensor without elements, or may be of either of two shapes.
+// Some callers pass a tensor without elements for an output that they do not want, or one of either of two shapes.
 struct Either {
     Expected first, second;
 };
@@ -97,11 +93,9 @@ inline Elements elements_from(int64_t least) {
 inline Elements as_many_as(const at::Tensor& tensor) {
     return {tensor.numel()};
 }
-// A list has as many values as another one.
 inline NamedCount as_many_as(const NamedCount& other) {
     return other;
 }
-// Any shape that broadcasts to these sizes.
 struct BroadcastsTo {
     at::DimVector sizes;
 };
@@ -136,7 +130,6 @@ struct Multiple {
 inline Multiple multiple_of(int64_t divisor) {
     return {divisor};
 }
-// Any shape with a number of dimensions from `least` to `most`.
 struct Rank {
     int64_t least, most;
 };
@@ -149,14 +142,13 @@ inline Rank rank(int64_t least, int64_t most) {
 inline Rank rank_from(int64_t least) {
     return {least, kMaxRank};
 }
-// A matrix of at least so many rows.
 struct RowsFrom {
     int64_t least;
 };
 inline RowsFrom rows_from(int64_t least) {
     return {least};
 }
-// Any shape, for a reason that the row gives.
+// The shape is not checked, for a reason that the record gives.
 struct AnyShape {};
 inline AnyShape any_shape() {
     return {};

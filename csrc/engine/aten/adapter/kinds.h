@@ -61,7 +61,6 @@ struct Kind {
     static decltype(auto) read(const char* name, Handle handle) { return reader(name, handle); }
 };
 
-// A kind whose handle may be null, which means that the argument is not given.
 template <class HandleType, class ValueType, auto reader>
 struct OptionalKind {
     using Handle = HandleType;
@@ -71,7 +70,6 @@ struct OptionalKind {
     static Value read(const char* name, Handle handle) { return handle == nullptr ? std::nullopt : Value(reader(name, handle)); }
 };
 
-// A number that is passed by value.
 template <class Number>
 struct PlainKind {
     using Handle = Number;

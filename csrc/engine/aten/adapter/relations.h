@@ -12,7 +12,7 @@
 
 namespace torch_aclnn::host::aten {
 
-// Makes the name known to the bodies, which are in no namespace of the engine.
+// The bodies are in no namespace of the engine.
 using host::refuse;
 using host::refuse_null;
 using host::to_string;
@@ -54,39 +54,31 @@ void require_not_given(const char* name, const OptTensor& tensor, const char* ne
 }
 void require_not_given(const char* name, const OptNumbers& list);
 
-// Refuses with 161001 a null where the argument is needed.
+// Refuses a null with 161001 where the argument is needed.
 template <class Argument>
 void require_given(const char* name, const std::optional<Argument>& argument, const char* expected, bool needed = true) {
     if (needed && !argument) refuse_null(name, expected);
 }
 
-// Refuses what the engine does not have.
 inline void require_false(const char* name, bool value) {
     if (value) refuse(name, "false: the engine has no other", "true");
 }
 
-// "shape [2, 3]"
 std::string shape_text(at::IntArrayRef sizes);
 
-// Refuses a tensor whose shape is not the reference's.
 void require_same_shape(const NamedShape& tensor, const NamedShape& reference);
 
-// Refuses a tensor whose data type is not the reference's.
 void require_same_type(const char* name, const at::Tensor& tensor, const char* reference_name, const at::Tensor& reference);
 
-// Refuses dimensions that are not the last ones of the tensor.
 void require_last_dims(const char* name, at::IntArrayRef dims, const NamedShape& tensor);
 
-// Refuses a dimension of fewer elements.
 void require_size(const NamedShape& tensor, int64_t dim, int64_t least);
 
-// Refuses a number that does not divide the other one.
 void require_divisor(const char* name, int64_t number, int64_t of);
 
 // Refuses numbers that fall, or are not from 0 to `most`.
 void require_rising(const char* name, at::IntArrayRef numbers, int64_t most);
 
-// Refuses an odd size of a dimension that is cut in halves.
 void require_even(const NamedShape& tensor, int64_t dim);
 
 // Refuses strides where a page excludes them; where hardware takes them nevertheless, with TORCH_ACLNN_HOST_MODE=strict only.
@@ -108,7 +100,6 @@ struct NamedCount {
     int64_t count;
 };
 
-// Refuses lists that do not have as many values as the reference.
 void require_as_many(std::initializer_list<NamedCount> lists, const NamedCount& reference);
 
 // Refuses lists that have neither one value for all directions nor one for each.

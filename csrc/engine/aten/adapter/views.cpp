@@ -12,7 +12,7 @@ namespace {
 // Views that nothing refers to any more. A thread may take a view that another one left.
 class LeftViews {
    public:
-    // Undefined if there is none.
+    // Returns an undefined tensor if there is none.
     at::Tensor take() {
         const std::lock_guard<SpinLock> lock(lock_);
         return count_ == 0 ? at::Tensor() : std::move(views_[--count_]);

@@ -31,7 +31,7 @@ void require_ends(const char* name, at::IntArrayRef ends, const at::Tensor& toke
         refuse(name, "rising numbers that end with " + std::to_string(tokens.size(0)), c10::str(ends));
 }
 
-// op-plugin's document of npu_fusion_attention.
+// These limits are from op-plugin's document of npu_fusion_attention.
 void require_features(const FlashAttentionScore& a) {
     const auto features = [&](const at::Tensor& tensor, int64_t heads) {
         return a.inputLayout.back() == 'H' ? tensor.size(2) / heads : tensor.size(-1);
@@ -98,7 +98,7 @@ Expected statistics(const FlashAttentionScore& a) {
                         : shape({size(a, a.query, 'B'), a.headNum, size(a, a.query, 'S'), 8});
 }
 
-// Ascend950 draws what dropout keeps itself.
+// On Ascend950 the operator draws by itself what dropout keeps.
 OptTensor drawn_if_missing(const FlashAttentionScore& a) {
     if (given(a.dropMask) || a.keepProb == 1) return a.dropMask;
     int64_t scores = 0;

@@ -31,7 +31,7 @@ inline void require_attention(std::string_view layout, int64_t heads, const Name
     }
 }
 
-// In the modes whose mask is causal the mask has a fixed size, and says no more than the mode.
+// The mask of the modes that are causal has a fixed size, and says no more than the mode.
 inline bool is_triangle(at::IntArrayRef mask) {
     return mask.size() >= 2 && mask.size() <= 4 && mask[mask.size() - 2] == 2048 && mask.back() == 2048 &&
            c10::multiply_integers(mask) == 2048 * 2048;

@@ -37,7 +37,8 @@ at::Tensor scaled_scores(const Attention& a, double scale) {
     return at::baddbmm(nothing, query, key, 0, scale).unflatten(0, {a.query.size(0), a.query.size(1)});
 }
 
-// In modes 2 and 3 the ends of rows are hidden, which takes a tenth of masked_fill_'s time, as that goes from element to element.
+// In modes 2 and 3 the ends of rows are hidden by copies, which takes a tenth of the time of masked_fill_, which goes from element to
+// element.
 void hide(const at::Tensor& scores, const AttentionOptions& o) {
     const int64_t rows = scores.size(2), columns = scores.size(3), first = o.mode == 3 ? columns - rows + 1 : 1;
     const auto hidden = hidden_scores(rows, columns, o);
@@ -53,7 +54,7 @@ void hide(const at::Tensor& scores, const AttentionOptions& o) {
     });
 }
 
-// Rows of which no score counts.
+// Whether there is a row of which no score counts.
 bool is_any_hidden(const at::Tensor& maximum) {
     return (maximum == -INFINITY).any().item<bool>();
 }
@@ -81,7 +82,7 @@ OptTensor hidden_scores(int64_t rows, int64_t columns, const AttentionOptions& o
     if (!o.mask) return std::nullopt;  // neither modes nor distances count then
     const bool all_near = o.before >= rows - 1 && o.after >= columns - 1;
     if (o.mode == 1 || (o.mode == 0 && all_near)) return o.mask->to(at::kBool);
-    const int64_t last = o.mode > 2 ? columns - rows : 0;  // of the columns that the first row has before or below it
+    const int64_t last = o.mode > 2 ? columns - rows : 0;  // the columns that the first row has before or below it
     const at::Tensor distance = at::arange(-last, columns - last) - at::arange(rows).unsqueeze(1);
     if (o.mode == 2 || o.mode == 3) return distance > 0;
     const at::Tensor far = (distance > o.after).logical_or(distance < -o.before);

@@ -12,7 +12,7 @@ using call::FusedInferAttentionScore;
 InferenceAttention inference(const FusedInferAttentionScore& a) {
     return {a, a.actualSeqLengths, a.actualSeqLengthsKv};
 }
-// One position of each sequence, against all its keys; the lengths are those of the keys.
+// Each sequence has one position, against all its keys; the lengths are those of the keys.
 InferenceAttention incremental(const FusedInferAttentionScore& a) {
     static const OptNumbers none;
     InferenceAttention one{a, none, a.actualSeqLengths};

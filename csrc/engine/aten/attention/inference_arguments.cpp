@@ -7,7 +7,6 @@
 namespace torch_aclnn::host::aten {
 namespace {
 
-// The length of the i-th sequence; a single length applies to all.
 int64_t length_of(const std::vector<int64_t>& lengths, int64_t i) {
     return lengths.size() == 1 ? lengths[0] : lengths.at(i);
 }
@@ -78,7 +77,6 @@ void require_rank(const char* name, const at::Tensor& tensor, std::string_view l
     if (tensor.dim() != static_cast<int64_t>(layout.size())) refuse(name, c10::str("the dimensions ", layout), shape_text(tensor.sizes()));
 }
 
-// The number of features that a head of the values has.
 int64_t value_features(const InferenceAttention& a) {
     const at::Tensor& value = a.values[0];
     const bool joined = given(a.pages) ? value.dim() == 3 : a.query_layout().back() == 'H';
@@ -110,7 +108,7 @@ int64_t size_of(const InferenceAttention& a, char letter) {
     }
 }
 
-// Sequences of the batch, and heads of them, with as many values as keys. A key has the query's features.
+// Keys and values have the batch's sequences and the key's heads; a key has the query's features.
 void require_plain_keys(const InferenceAttention& a, int64_t batch) {
     const std::string_view layout = a.query_layout();
     for (const at::Tensor& key : a.keys) require_rank("key", key, layout);
@@ -210,7 +208,7 @@ void require_inference_attention(const InferenceAttention& a) {
     require_features(a);
     require_mask(a, batch);
     if (given(a.shift)) require_scores("pseShift", *a.shift, a, batch, a.heads);
-    // The query's dimensions and the key's, with features of their own. Pages have several forms.
+    // Rope has the dimensions of the query or the key, with features of its own. Pages have several forms.
     if (given(a.query_rope)) require_expected("queryRope", *a.query_rope, with_size(a.query.sizes(), -1, kAny));
     if (given(a.query_rope) && !given(a.pages)) require_expected("keyRope", *a.key_rope, with_size(a.keys[0].sizes(), -1, kAny));
     require_quantisation(a);

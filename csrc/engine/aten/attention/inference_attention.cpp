@@ -6,7 +6,7 @@
 namespace torch_aclnn::host::aten {
 namespace {
 
-// One sequence of a tensor, as {heads, positions, features}. A view, into which a result can be written.
+// Returns one sequence of a tensor as a view {heads, positions, features}, into which a result can be written.
 at::Tensor sequence(const at::Tensor& tensor, std::string_view layout, int64_t heads, const SequencePlace& place) {
     const auto rows = [&](const at::Tensor& t) { return t.narrow(1, place.first, place.length); };
     if (layout == "TND") return rows(tensor.transpose(0, 1));
@@ -18,8 +18,8 @@ at::Tensor sequence(const at::Tensor& tensor, std::string_view layout, int64_t h
     return rows(own.unflatten(1, at::IntArrayRef{heads, -1}).transpose(0, 1));  // BSH
 }
 
-// A sequence's keys or values out of the pages that the table names: {blocks, block, heads * features}, {blocks, heads, block, features},
-// or {blocks, heads, features / c, block, c} with c features together.
+// Returns a sequence's keys or values out of the pages that the table names: {blocks, block, heads * features}, {blocks, heads, block,
+// features}, or {blocks, heads, features / c, block, c} with c features together.
 at::Tensor paged(const at::Tensor& cache, const at::Tensor& table, int64_t heads, int64_t length) {
     const int64_t block = positions_of_block(cache), count = length / block + (length % block != 0);
     if (count > table.size(0)) refuse("blockTable", c10::str(count, " blocks for ", length, " positions"), std::to_string(table.size(0)));
@@ -33,7 +33,6 @@ at::Tensor paged(const at::Tensor& cache, const at::Tensor& table, int64_t heads
     return rows.narrow(1, 0, length);
 }
 
-// The keys or the values of a sequence, for every head of the query.
 at::Tensor keys_of(const InferenceAttention& a, at::TensorList tensors, const SequencePlace& place) {
     const int64_t heads = a.heads_of_key();
     at::Tensor rows;
@@ -47,13 +46,12 @@ at::Tensor keys_of(const InferenceAttention& a, at::TensorList tensors, const Se
     return upcast(rows).repeat_interleave(a.heads / heads, 0);
 }
 
-// The part of the mask that a sequence has.
 at::Tensor mask_of(const InferenceAttention& a, int64_t i, int64_t rows, int64_t columns) {
     const at::Tensor mask = a.mask_of_batch();
     return mask.select(0, mask.size(0) == 1 ? 0 : i).select(0, 0).narrow(0, 0, rows).narrow(1, 0, columns).to(at::kBool);
 }
 
-// The mask of scores that do not count; nothing if all count.
+// Returns the mask of scores that do not count; nothing if all count.
 OptTensor masked(const InferenceAttention& a, int64_t i, int64_t rows, int64_t columns) {
     const bool has_modes = !a.is_single() || given(a.query_rope);  // and distances
     if (!given(a.mask) || (!has_modes && a.sparse_mode > 1)) return std::nullopt;
@@ -82,7 +80,6 @@ Attended attend(const InferenceAttention& a, const SequencePlace& query, const S
     return {at::matmul(powers.narrow(2, 0, key.length), keys_of(a, a.values, key)), lse};
 }
 
-// The scale of the result's quantisation, one for all or one for each head and feature.
 at::Tensor quantised(const InferenceAttention& a, const at::Tensor& result) {
     const auto shaped = [&](const at::Tensor& values) {
         const at::Tensor numbers = to_double(values).flatten();

@@ -33,25 +33,23 @@ struct InferenceAttention {
     bool is_packed() const { return query_layout().find('T') != std::string_view::npos; }
     int64_t heads_of_key() const { return key_heads == 0 ? heads : key_heads; }
     int64_t batch_size() const;
-    int64_t positions(const at::Tensor& tensor) const;  // of one in the query's layout
+    int64_t positions(const at::Tensor& tensor) const;  // `tensor` has the query's layout
     bool is_single() const;                             // one position in each query
     // The lengths of the queries. With one position in each query they mean nothing: programs pass the lengths of the keys there.
     const OptNumbers& lengths_of_queries() const;
     InferenceSequence sequence(int64_t i) const;
-    // {1 or the batch, 1, rows, columns}. With one position in each query, two dimensions are the batch and the keys.
+    // Returns {1 or the batch, 1, rows, columns}. With one position in each query, two dimensions are the batch and the keys.
     at::Tensor mask_of_batch() const;
 };
 
 int64_t positions_of_block(const at::Tensor& cache);
 
-// 161002 where the arguments do not fit together.
 void require_inference_attention(const InferenceAttention& a);
 
-// The shapes of the result, and of its `lse`.
 Expected inferred(const InferenceAttention& a);
 Expected inferred_lse(const InferenceAttention& a);
 
-// The result, and the logarithm of the sum of the exponentials of each row's scores.
+// Writes the result, and the logarithm of the sum of the exponentials of each row's scores.
 void infer_attention(const InferenceAttention& a, at::Tensor& out, const OptTensor& lse);
 
 }  // namespace torch_aclnn::host::aten

@@ -25,7 +25,7 @@ struct EightBitAttention {
         return at::IntArrayRef(
             attended_shape(layout.name, layout.heads, query.placeholder(), key.placeholder(), value.placeholder()).sizes);
     }
-    // How many positions have one scale.
+    // Returns how many positions have one scale.
     static int64_t block_of(const char* name, const at::Tensor& scale, int64_t positions) {
         for (const int64_t block : {128, 256, 512})
             if (scale.dim() == 4 && scale.size(2) == (positions + block - 1) / block) return block;
@@ -75,7 +75,7 @@ struct EightBitAttention {
         const at::Tensor by = given(factor) ? to_double(*factor) : at::ones({1}, at::kDouble);
         return decoded(encoded(x * by, type, type == ACL_HIFLOAT8 ? "round" : "rint"), type) / by;
     }
-    // The sum of the heads that share one of the key and value.
+    // Writes the sum of the heads that share one of the key and value.
     void write_of_keys(const at::Tensor& out, const at::Tensor& gradient) const {
         write(out, layout.from_bnsd(gradient.unflatten(1, at::IntArrayRef{heads_of(key), -1}).sum(2)));
     }

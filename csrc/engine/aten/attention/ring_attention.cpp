@@ -8,7 +8,7 @@ namespace {
 
 constexpr int64_t kCopies = 8;  // of the maximum of each row's scores and of the sum of their exponentials
 
-// One row for each of batch, head and position (SBH), or of token and head (TND).
+// There is one row for each batch, head and position (SBH), or for each token and head (TND).
 Expected statistics_of(const at::Tensor& attention, std::string_view layout, const at::Tensor& max) {
     if (layout == "TND") return {at::DimVector{attention.size(0), attention.size(1), kCopies}, at::kFloat};
     const bool fits = max.dim() == 4 && max.size(1) > 0 && attention.size(2) % max.size(1) == 0;
@@ -16,7 +16,7 @@ Expected statistics_of(const at::Tensor& attention, std::string_view layout, con
     return {at::DimVector{attention.size(1), max.size(1), attention.size(0), kCopies}, at::kFloat};
 }
 
-// The share of each row, with the dimensions of the attention before its features: positions, batch and heads, or tokens and heads.
+// Returns the share of each row, with the dimensions of the attention before its features: positions, batch and heads, or tokens and heads.
 at::Tensor by_row(const at::Tensor& statistics, std::string_view layout) {
     const at::Tensor rows = statistics.select(-1, 0);
     return (layout == "TND" ? rows : rows.permute({2, 0, 1})).unsqueeze(-1);

@@ -14,7 +14,7 @@ at::Tensor products(const at::Tensor& edges, const at::Tensor& first, const at::
 at::Tensor sums(const at::Tensor& weights, const at::Tensor& first, const at::Tensor& second) {
     return at::matmul(weights, first) + at::matmul(weights.transpose(2, 3), second.transpose(2, 3)).transpose(2, 3);
 }
-// What belongs to the other factors: of {n, m, k} and the edges.
+// The products that belong to the other two factors, of weights {n, m, k} and the edges.
 at::Tensor of_first(const at::Tensor& weights, const at::Tensor& edges) {
     return at::matmul(weights.transpose(3, 4), edges);
 }

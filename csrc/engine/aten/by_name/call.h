@@ -30,7 +30,7 @@ class Call {
     std::optional<at::Tensor> optional_computing(size_t i) const { return upcast(optional(i)); }
     std::vector<at::Tensor> inputs_from(size_t first) const;
 
-    // An input of few numbers that takes the role of an attribute: axes, a shape, a scalar.
+    // An input of few numbers takes the role of an attribute: axes, a shape, a scalar.
     std::vector<int64_t> integers(size_t i) const { return numbers(input(i)); }
     at::Scalar scalar(size_t i) const;
 
@@ -39,18 +39,18 @@ class Call {
     at::ScalarType output_type(size_t i) const;
     // Refuses a result of another shape than the output's, but for dimensions of one element.
     void write(size_t i, const at::Tensor& result);
-    // An output whose size depends on the data: from the first element on, and with the result's shape as its own.
+    // Writes an output whose size depends on the data: from the first element on, and with the result's shape as its own.
     void pack(size_t i, const at::Tensor& result);
 
     bool has_attribute(const char* name) const { return call_.attributes.count(name) != 0; }
-    // An attribute of that kind: bool, int64_t, float, std::string, aclDataType, std::vector<int64_t> or std::vector<float>.
+    // Returns an attribute of type bool, int64_t, float, std::string, aclDataType, std::vector<int64_t> or std::vector<float>.
     template <class Value>
     const Value& attribute(const char* name) const;
     template <class Value>
     Value attribute(const char* name, const Value& otherwise) const {
         return has_attribute(name) ? attribute<Value>(name) : otherwise;
     }
-    // Refuses an attribute that is given and says something else.
+    // Refuses an attribute that is given and has another value.
     void require_text(const char* name, const std::string& expected) const;
 
    private:
@@ -60,7 +60,6 @@ class Call {
     OperatorCall& call_;
 };
 
-// Refuses a list of another length.
 void require_count(const char* name, at::IntArrayRef values, int64_t count);
 
 template <void (*body)(Call&)>
@@ -76,7 +75,7 @@ void run_by_name(OperatorCall& of_runtime) {
     static const ::torch_aclnn::host::NamedOperator name##Operator(#name, ::torch_aclnn::host::aten::run_by_name<name##ByName>); \
     static void name##ByName([[maybe_unused]] ::torch_aclnn::host::aten::Call& call)
 
-// Whose body is one statement, and one that only writes its result.
+// Defines an operator whose body is one statement, and one that only writes its result.
 #define RUN_OPERATOR(name, ...) \
     OPERATOR(name) {            \
         __VA_ARGS__;            \

@@ -40,7 +40,7 @@ OPERATOR(ScatterElements) {
     call.write(0, at::scatter_add(upcast(x), axis, index, upcast(updates)));
 }
 
-// These have results whose size depends on the data.
+// The size of these results depends on the data.
 OPERATOR(NonZero) {
     const at::Tensor places = at::nonzero(call.input(0));
     call.pack(0, call.attribute<bool>("transpose", false) ? places.t() : places);
@@ -72,7 +72,7 @@ at::IntArrayRef integer_list(const Call& call, const char* name) {
     return call.attribute<std::vector<int64_t>>(name);
 }
 
-// Elements of the input's memory at strides, which must lie in it.
+// Returns elements of the input's memory at strides, which must lie in it.
 at::Tensor view_of(const char* name, const at::Tensor& memory, at::IntArrayRef sizes, at::IntArrayRef strides, int64_t offset) {
     require_count(name, strides, static_cast<int64_t>(sizes.size()));
     int64_t last = offset;
@@ -110,7 +110,7 @@ RESULT_OPERATOR(Triu, at::triu(call.input(0), call.attribute<int64_t>("diagonal"
 RESULT_OPERATOR(ConcatD, at::cat(call.inputs_from(0), call.attribute<int64_t>("concat_dim")))
 RESULT_OPERATOR(Pack, at::stack(call.inputs_from(0), call.attribute<int64_t>("axis", 0)))
 
-// A size of -1 is what is left.
+// A size of -1 means all that is left.
 OPERATOR(Slice) {
     at::Tensor x = call.input(0);
     const std::vector<int64_t> offsets = call.integers(1), sizes = call.integers(2);
@@ -158,7 +158,7 @@ at::Tensor in_rows(const Call& call, const at::Tensor& values) {
 
 }  // namespace
 
-// In a new dimension, the first value is at the position of the class, and the second everywhere else.
+// The new dimension has the first value at the position of the class, and the second everywhere else.
 OPERATOR(OneHotD) {
     const at::Tensor classes = call.input(0).to(at::kLong);
     const int64_t axis = call.attribute<int64_t>("axis", -1), depth = call.attribute<int64_t>("depth");

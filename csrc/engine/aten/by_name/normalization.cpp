@@ -32,7 +32,7 @@ bool has_root(double p) {
 
 }  // namespace
 
-// The first of two halves of a norm: the reduction, whose root the second takes.
+// The first of two halves of a norm is the reduction, whose root the second takes.
 OPERATOR(LpNormReduceV2) {
     const double p = norm_order(call);
     const at::Tensor x = call.computing(0).to(at::kDouble).abs();
@@ -54,7 +54,8 @@ OPERATOR(Cdist) {
     call.write(0, at::linalg_vector_norm(difference, distance_order(call), at::IntArrayRef{-1}));
 }
 
-// The gradient of the first operand; all four come with the shape of all pairs, the rows of the second one in the last dimension but one.
+// Computes the gradient of the first operand. All four inputs come with the shape of all pairs, with the rows of the second operand in the
+// last dimension but one.
 OPERATOR(CdistGrad) {
     const double p = distance_order(call);
     const auto in_double = [&](size_t i) { return call.computing(i).to(at::kDouble); };
@@ -63,7 +64,7 @@ OPERATOR(CdistGrad) {
     at::Tensor of_pair;
     if (p == 0)
         of_pair = at::zeros_like(grad);
-    else if (std::isinf(p))  // the distance has been rounded
+    else if (std::isinf(p))  // the distance has been rounded, so the largest difference is compared as rounded
         of_pair = grad * difference.sign() * (size.to(call.input(3).scalar_type()) == call.input(3));
     else
         of_pair = grad * difference.sign() * (size / distance).pow(p - 1);
@@ -72,7 +73,6 @@ OPERATOR(CdistGrad) {
     call.write(0, of_pair.sum(-2));
 }
 
-// The factor by which each slice of the dimension is scaled.
 OPERATOR(Renorm) {
     const at::Tensor x = call.computing(0);
     const int64_t dim = call.attribute<int64_t>("dim");
@@ -103,7 +103,7 @@ class Batch {
     const at::Tensor& x() const { return x_; }
     double count() const { return static_cast<double>(x_.numel() / x_.size(1)); }  // the elements of a channel
     at::Tensor sums(const at::Tensor& of) const { return of.sum(others_); }
-    // A vector of channels, in the shape that is broadcast over the batch.
+    // Returns a vector of channels in the shape that is broadcast over the batch.
     at::Tensor spread(const at::Tensor& channels) const {
         if (channels.numel() != x_.size(1)) refuse("statistics", c10::str(x_.size(1), " channels"), shape_text(channels.sizes()));
         return channels.to(at::kDouble).reshape(wide_);
@@ -194,7 +194,7 @@ OPERATOR(BNInferGrad) {
 
 namespace {
 
-// (-x2, x1) of the halves x1 and x2.
+// Returns (-x2, x1) of the halves x1 and x2.
 at::Tensor turned_by_halves(const at::Tensor& x) {
     if (x.dim() == 0 || x.size(-1) % 2 != 0) refuse("input 0", "an even last dimension", shape_text(x.sizes()));
     const std::vector<at::Tensor> halves = x.chunk(2, -1);

@@ -1,4 +1,4 @@
-// How much boxes overlap, and the gradients of that. The formulas are those of op-plugin's tests, which NPUs pass.
+// The overlaps of boxes, and their gradients. The formulas are those of op-plugin's tests, which NPUs pass.
 #include <ATen/core/grad_mode.h>
 #include <torch/csrc/autograd/autograd.h>
 

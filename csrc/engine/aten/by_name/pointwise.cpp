@@ -111,7 +111,7 @@ BINARY_OPERATOR(NotEqual, at::ne)
 BINARY_OPERATOR(Pow, at::pow)
 BINARY_OPERATOR(RealDiv, at::div)
 
-// A quotient of integers, of which ATen says of a divisor of 0 neither which it is nor where.
+// ATen's error for a divisor of 0 does not say which divisor it is, or where.
 static at::Tensor divisor_of(Call& call) {
     const at::Tensor divisor = call.computing(1);
     if (!divisor.is_floating_point() && !call.input(0).is_floating_point()) require_nonzero("input 1", divisor);

@@ -6,7 +6,7 @@ using namespace torch_aclnn::host::aten;
 
 namespace {
 
-// Rows and columns, in lists of four that have 1 for the other dimensions; `rows` is the place of the first.
+// The list has four values: those of rows and columns, the first at place `rows`, and 1 for the other dimensions.
 std::vector<int64_t> of_image(const Call& call, const char* name, size_t rows, int64_t lowest) {
     const std::vector<int64_t>& values = call.attribute<std::vector<int64_t>>(name);
     require_count(name, values, 4);
@@ -52,7 +52,7 @@ LargestWindows largest_windows(const Call& call, const char* dilation) {
             call.attribute<bool>("ceil_mode", false)};
 }
 
-// Depth, rows and columns, in a list of five that has 1 for batch and channels.
+// The list has five values: 1 for batch and channels, and those of depth, rows and columns.
 std::vector<int64_t> of_volume(const Call& call, const char* name, const std::vector<int64_t>& otherwise = {}) {
     const std::vector<int64_t> values = otherwise.empty() ? call.attribute<std::vector<int64_t>>(name) : call.attribute(name, otherwise);
     require_count(name, values, 5);
@@ -60,7 +60,7 @@ std::vector<int64_t> of_volume(const Call& call, const char* name, const std::ve
     return {values[2], values[3], values[4]};
 }
 
-// The same without batch and channels.
+// The list has the values of depth, rows and columns alone.
 std::vector<int64_t> of_three(const Call& call, const char* name) {
     const std::vector<int64_t>& values = call.attribute<std::vector<int64_t>>(name);
     require_count(name, values, 3);
@@ -173,7 +173,7 @@ OPERATOR(AdaptiveAvgPool2dGrad) {
     call.write(0, at::_adaptive_avg_pool2d_backward(grad, at::zeros(sizes, grad.options())));
 }
 
-// The content of argmax is private to the chip. The backward has x and finds the maxima again.
+// The content of argmax is private to the chip. The backward has x, and finds the maxima again.
 OPERATOR(MaxPoolWithArgmaxV1) {
     call.write(0, std::get<0>(largest_windows(call, "dilation").pooled(call.computing(0))));
     call.write(1, at::zeros(call.output_sizes(1), call.output_type(1)));
@@ -190,7 +190,7 @@ OPERATOR(MaxPool3D) {
     const LargestOfVolume windows(call, x.sizes(), call.output_sizes(0));
     call.write(0, std::get<0>(windows.pooled(windows.padded(x))));
 }
-// The forward's input and result, and the result's gradient; the maxima are found again.
+// The inputs are the forward's input and result, and the result's gradient; the maxima are found again.
 OPERATOR(MaxPool3DGrad) {
     const at::Tensor x = in_a_batch(call.computing(0)), grad = in_a_batch(call.computing(2));
     call.write(0, LargestOfVolume(call, x.sizes(), grad.sizes()).gradient(grad, x));

@@ -9,8 +9,8 @@ using namespace torch_aclnn::host::aten;
 
 namespace {
 
-// How the gates lie in weights and biases: in torch's order by one of these names, or with two that follow each other transposed, which
-// is the operators' default.
+// The order of the gates in weights and biases: torch's, by one of these names, or with two that follow each other transposed, which is the
+// operators' default.
 struct GateOrder {
     std::vector<std::string> of_torch;
     std::string by_default;
@@ -22,7 +22,7 @@ struct GateOrder {
             refuse("attribute gate_order", c10::str(by_default, " or ", c10::Join(" or ", of_torch)), order);
         return order == by_default;
     }
-    // From the order of the call to torch's, and back.
+    // Converts from the order of the call to torch's, and back.
     at::Tensor converted(const Call& call, const at::Tensor& tensor, int64_t dim) const {
         if (!tensor.defined() || !is_default(call)) return tensor;
         std::vector<at::Tensor> parts = tensor.chunk(gates, dim);
@@ -57,7 +57,7 @@ bool is_reverse(const Call& call) {
     return direction == "REDIRECTIONAL";
 }
 
-// The active steps, from a mask. A mask that is a single number means all steps.
+// Returns the active steps, from a mask. A mask that is a single number means all steps.
 at::Tensor active_steps(const Call& call, size_t mask, const at::Tensor& sequence) {
     const std::optional<at::Tensor> given = call.optional(mask);
     if (!given || given->dim() == 0) return at::ones({sequence.size(0), 1, 1}, at::kBool);
@@ -66,7 +66,7 @@ at::Tensor active_steps(const Call& call, size_t mask, const at::Tensor& sequenc
     return *given != 0;
 }
 
-// {batch, units}. A layer with a projection has fewer in h than in its gates, for which there is no operator.
+// Returns {batch, units}. A layer with a projection has fewer units in h than in its gates, and there is no operator for that.
 at::Tensor state(const Call& call, size_t i, int64_t units) {
     const at::Tensor given = call.computing(i);
     if (given.dim() < 2 || given.size(-1) != units)
@@ -105,7 +105,7 @@ void run_lstm(Call& call, const Weights& weights, size_t mask, const at::Tensor&
     write_all(call, {all.h * active, all.h, all.c, all.i, all.j, all.f, all.o, all.tanh_c});
 }
 
-// Of the weights of the input and of the state, as they come, the bias, the sequence and the initial states.
+// The gradients of the weights of the input and of the state, as they come, of the bias, the sequence and the initial states.
 struct LstmGradients {
     at::Tensor input, hidden, bias, x, h, c;
 };

@@ -4,15 +4,13 @@
 using namespace torch_aclnn::host;
 using namespace torch_aclnn::host::aten;
 
-// Reductions. Half types are summed in float32.
-
 namespace {
 
 bool keeps_dims(const Call& call) {
     return call.attribute<bool>("keep_dims", false);
 }
 
-// The dimensions, from the second input; none means all of them.
+// The second input has the dimensions; none means all of them.
 std::vector<int64_t> dimensions(const Call& call) {
     std::vector<int64_t> dims = call.integers(1);
     if (dims.empty())
@@ -56,7 +54,6 @@ RESULT_OPERATOR(ReduceLogSumExp, at::logsumexp(call.computing(0), dimensions(cal
 
 RESULT_OPERATOR(ArgMaxV2, at::argmax(call.input(0), call.scalar(1).toLong(), keeps_dims(call)))
 RESULT_OPERATOR(ArgMin, at::argmin(call.input(0), call.scalar(1).toLong(), keeps_dims(call)))
-// Writes the position, and the value there.
 OPERATOR(ArgMaxWithValue) {
     const auto [value, place] = at::max(call.input(0), call.attribute<int64_t>("dimension"), keeps_dims(call));
     call.write(0, place);
@@ -75,7 +72,7 @@ RESULT_OPERATOR(Cumprod, at::cumprod(call.computing(0), call.scalar(1).toLong())
 
 namespace {
 
-// One dimension, in a list.
+// The attribute is a list of one dimension.
 int64_t dimension(const Call& call, const char* name) {
     const std::vector<int64_t>& axes = call.attribute<std::vector<int64_t>>(name, {-1});
     if (axes.size() != 1) refuse("attribute " + std::string(name), "one dimension", c10::str(at::IntArrayRef(axes)));

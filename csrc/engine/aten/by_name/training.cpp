@@ -30,14 +30,14 @@ int64_t ignored_class(const Call& call) {
 
 }  // namespace
 
-// The logarithms, each row's class, the classes' weights.
+// The inputs are the logarithms, each row's class and the classes' weights.
 OPERATOR(NLLLoss) {
     const auto [loss, total_weight] = at::nll_loss_forward(call.computing(0), class_of_each_row(call, 1), call.optional_computing(2),
                                                            reduction_of(call), ignored_class(call));
     call.write(0, loss);
     call.write(1, total_weight);
 }
-// The logarithms, the loss's gradient, each row's class, the classes' weights, the sum of the rows' weights.
+// The inputs are the logarithms, the loss's gradient, each row's class, the classes' weights and the sum of the rows' weights.
 RESULT_OPERATOR(NLLLossGrad, at::nll_loss_backward(call.computing(1), call.computing(0), class_of_each_row(call, 2),
                                                    call.optional_computing(3), reduction_of(call), ignored_class(call), call.computing(4)))
 
@@ -91,7 +91,7 @@ OPERATOR(NPUClearFloatStatus) {
     set_overflow_register(false);
     call.write(0, at::zeros({8}));
 }
-// The operators of A2 and later products.
+// These are the operators of A2 and later products.
 RESULT_OPERATOR(NPUGetFloatStatusV2, overflow_status())
 RUN_OPERATOR(NPUClearFloatStatusV2, set_overflow_register(false))
 
@@ -104,7 +104,7 @@ OPERATOR(DropOutDoMask) {
     const at::Tensor scaled = kept > 0 ? x / kept : at::zeros_like(x);
     call.write(0, scaled * unpacked_dropout_mask(mask, x.sizes()));
 }
-// A byte for each element.
+// The mask has a byte for each element.
 OPERATOR(DropOutDoMaskV3) {
     const at::Tensor x = call.computing(0), mask = call.input(1);
     if (mask.numel() < x.numel()) refuse("input 1", c10::str("a byte for each element of shape ", x.sizes()), shape_text(mask.sizes()));
@@ -121,7 +121,7 @@ OPERATOR(StatelessDropOutGenMask) {
     const PhiloxStream stream(uint64_t(call.scalar(2).toLong()), uint64_t(offset.back()));
     call.write(0, drawn_dropout_mask(call.output_sizes(0), stream, call.scalar(1).toDouble()));
 }
-// A mask with a byte for each element instead of a bit. The two seeds make one, as in a stream of Philox.
+// The mask has a byte for each element instead of a bit. The two seeds make one, as in a stream of Philox.
 OPERATOR(DropOutGenMaskV3) {
     const PhiloxStream stream(uint64_t(call.attribute<int64_t>("seed", 0)), uint64_t(call.attribute<int64_t>("seed2", 0)));
     const double kept = call.scalar(1).toDouble();

@@ -16,7 +16,7 @@ struct Windows {
     int64_t groups;
 };
 
-// One value for each dimension, of which the first two, N and C, have 1.
+// The list has one value for each dimension, of which the first two, N and C, have 1.
 std::vector<int64_t> of_directions(const Call& call, const char* name, size_t directions) {
     const std::vector<int64_t>& values = call.attribute<std::vector<int64_t>>(name);
     require_count(name, values, static_cast<int64_t>(directions + 2));
@@ -72,14 +72,14 @@ at::Tensor backward(const at::Tensor& grad, const at::Tensor& x, const at::Tenso
     return wanted == Wanted::input ? without_padding(of_x, w) : of_weight;
 }
 
-// The shape of the forward's input comes first.
+// The first input is the shape of the forward's input.
 void to_input(Call& call, size_t directions) {
     const at::Tensor weight = call.computing(1), grad = call.computing(2);
     const std::vector<int64_t> sizes = call.output_sizes(0);
     call.write(0, backward(grad, at::zeros(sizes, grad.options()), weight, read_windows(call, directions), Wanted::input));
 }
 
-// The shape of the weight comes second.
+// The second input is the shape of the weight.
 void to_weight(Call& call, size_t directions) {
     const at::Tensor x = call.computing(0), grad = call.computing(2);
     const at::Tensor weight = at::zeros(call.output_sizes(0), x.options());
@@ -108,7 +108,7 @@ RUN_OPERATOR(Conv3DBackpropFilter, to_weight(call, 3))
 RUN_OPERATOR(Conv2DTranspose, transposed(call, 2))
 RUN_OPERATOR(Conv3DTranspose, transposed(call, 3))
 
-// The elements under each position of a kernel, as columns. Pads are in the order top, bottom, left, right.
+// The result has the elements under each position of a kernel as columns. Pads are in the order top, bottom, left, right.
 OPERATOR(Im2col) {
     call.require_text("padding_mode", "CALCULATED");
     const std::vector<int64_t>&kernel = call.attribute<std::vector<int64_t>>("ksizes"),
@@ -135,7 +135,7 @@ std::vector<int64_t> amounts(const Call& call, int64_t rank) {
     return from_last;
 }
 
-// The amounts of the last two dimensions. Others may not be padded here.
+// Returns the amounts of the last two dimensions, which alone may be padded here.
 std::vector<int64_t> of_images(const Call& call, const at::Tensor& x) {
     if (x.dim() != 4) refuse("input 0", "4 dimensions", shape_text(x.sizes()));
     const std::vector<int64_t> all = amounts(call, 4);

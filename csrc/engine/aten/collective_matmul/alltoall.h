@@ -11,7 +11,8 @@ inline at::Tensor features_of_ranks(const RanksGroup& group, const at::Tensor& x
     const std::vector<int64_t> parts = equal_parts(group, tokens);
     return group->all_to_all(x1, parts, parts).view({ranks, tokens, x1.size(1)}).permute({1, 0, 2}).reshape({tokens, ranks * x1.size(1)});
 }
-// Sorts rows, which are in the order of ranks and then of experts, by expert and then by rank; and back. `counts` has their numbers.
+// Returns the order that sorts rows, which are in the order of ranks and then of experts, by expert and then by rank. `counts` has their
+// numbers.
 inline at::Tensor order_by_expert(at::IntArrayRef counts, int64_t experts) {
     const at::Tensor numbers = at::tensor(counts, at::kLong);
     const at::Tensor expert = at::arange(numbers.numel(), at::kLong).remainder(std::max<int64_t>(experts, 1));
@@ -86,7 +87,7 @@ void prepare_experts(OperationKind kind, const Arguments& a, const at::Tensor& x
     a.group->set_record(kind, x.scalar_type(), x.size(1));
 }
 
-// The rows of all ranks for this one's experts, in their order.
+// Returns the rows of all ranks for this one's experts, in the order of these.
 template <class Arguments>
 at::Tensor rows_for_experts(const Arguments& a, const at::Tensor& x) {
     require_counts_of_all(a.group, a.sendCounts, a.recvCounts);

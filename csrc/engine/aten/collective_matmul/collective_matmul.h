@@ -41,7 +41,6 @@ inline at::Tensor turned_weight(const at::Tensor& x2, bool transpose) {
     return transpose ? x2.transpose(-1, -2) : x2;
 }
 
-// The numbers of rows for each rank, which are equal.
 inline std::vector<int64_t> equal_parts(const RanksGroup& group, int64_t rows) {
     return std::vector<int64_t>(group->size(), rows);
 }

@@ -25,7 +25,6 @@ struct ScaledNumbers {
     }
 };
 
-// The rows of this rank, concatenated.
 Expected rows_of_rank(const RanksGroup& group, const ScaledNumbers& numbers) {
     require_parts("x", numbers.rows(), *group);
     return shape({numbers.rows() / group->size(), numbers.x.sizes().back()});

@@ -64,7 +64,7 @@ struct FewBitFactors {
         if (mode == kPowersOfTwo) return mx_product(left, right, left_scale, right_scale);
         return at::matmul(left, right) * to_double(left_scale) * to_double(right_scale);
     }
-    // The product of rows, which are sorted by expert and have scales, with the weight of each expert.
+    // Multiplies rows, which are sorted by expert and have scales, with the weight of each expert.
     at::Tensor of_experts(const at::Tensor& rows, const at::Tensor& scales, at::IntArrayRef counts, int64_t ranks) const {
         const at::Tensor weights = weight.values(), by = weight_scale.values();
         return by_each_expert(weights.size(0), counts, ranks, [&](int64_t expert, int64_t first, int64_t number) {
@@ -75,7 +75,7 @@ struct FewBitFactors {
     }
 };
 
-// The sizes alone; nothing of a tensor that is not given.
+// Returns a tensor that has the sizes alone; nothing for a tensor that is not given.
 OptTensor placeholder_of(const OptPackable& tensor) {
     return tensor ? OptTensor(tensor->placeholder()) : std::nullopt;
 }
@@ -123,7 +123,7 @@ struct FewBitExperts {
 
 }  // namespace
 
-// The features of all ranks in floating point, of which each row is quantised by its largest number. The scales apply before the bias.
+// The features of all ranks are in floating point, and each row is quantised by its largest number. The scales apply before the bias.
 static void compute(const call::AlltoAllQuantMatmul& a) {
     const at::Tensor all = features_of_ranks(a.group, a.x1);
     const DynamicallyQuantised rows = quantise_to(all, static_cast<aclDataType>(a.x1QuantDtype));
@@ -131,7 +131,7 @@ static void compute(const call::AlltoAllQuantMatmul& a) {
     write(a.output, plus(product * to_double(a.x2Scale), a.bias));
     write(a.alltoAllOut, given(a.alltoAllOut) ? all : at::Tensor());
 }
-// The ranks exchange the scales of rows, too, where rows have some.
+// The ranks exchange the scales of rows, too, if there are some.
 static void compute(const call::AlltoAllvQuantGroupedMatMul& a) {
     const FewBitFactors experts = FewBitExperts{a}.experts();
     const at::Tensor scales = a.gmmXScale.values();

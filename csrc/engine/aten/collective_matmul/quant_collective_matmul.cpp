@@ -10,7 +10,7 @@ using namespace torch_aclnn::host::aten;
 
 namespace {
 
-// (x1 x2 + bias) columns rows, where a bias of integers comes before the scales and another one behind.
+// (x1 x2 + bias) columns rows, where a bias of integers comes before the scales and any other behind them.
 struct ProductScales {
     OptTensor of_columns, of_rows;
 };
@@ -48,7 +48,7 @@ void prepare_quantised_sum(const Arguments& a, const OptTensor& rows, const at::
     a.group->set_record(OperationKind::matmul_all_reduce, output, HCCL_REDUCE_SUM);
 }
 
-// The product with a weight of integers, (x2 + offset) * scale. Each group of its rows may have a scale of its own.
+// Returns the product with a weight of integers, (x2 + offset) * scale. Each group of its rows may have a scale of its own.
 template <class Arguments>
 at::Tensor weighted_product(const Arguments& a) {
     const auto of_each = [&](const at::Tensor& values) {

@@ -13,14 +13,14 @@ static void check(const call::InplaceFillDiagonal& a) {
         refuse("selfRef", "2 dimensions, or more of the same size", shape_text(sizes));
 }
 
-// Steps that lead from the start to the end.
+// Refuses steps that do not lead from the start to the end.
 static void require_progress(const at::Scalar& start, const at::Scalar& end, const at::Scalar& step) {
     const double by = step.toDouble(), distance = end.toDouble() - start.toDouble();
     if (!(by > 0 || by < 0) || (by > 0 && distance < 0) || (by < 0 && distance > 0))
         refuse("step", c10::str("a number that leads from start, ", start, ", to end, ", end), c10::str(step));
 }
 
-// Scalar takes 2^63 for a number of int64_t, as the largest one is rounded to it.
+// Scalar takes 2^63 for a number of int64_t, because it rounds the largest one to that.
 static int64_t integer(const char* name, const at::Scalar& number) {
     if (number.isFloatingPoint() && !(std::abs(number.toDouble()) < 0x1p63))
         refuse(name, "a real number that fits into INT64", c10::str(number));
@@ -55,16 +55,15 @@ static Elements steps_up_to(const at::Scalar& start, const at::Scalar& end, cons
     return counted(steps(start, end, step, false) + 1, end);
 }
 
-// The classes get a dimension.
 static Expected with_classes(const at::Tensor& self, int64_t axis, int64_t classes) {
     Expected expected(self.sizes());
     expected.sizes.insert(expected.sizes.begin() + (axis < 0 ? axis + self.dim() + 1 : axis), classes);
     return expected;
 }
 
-// onValue where the class is the one that the element names, offValue elsewhere.
+// The result is onValue where the class is the one that the element names, and offValue elsewhere.
 static void compute(const call::OneHot& a) {
-    if (a.out.numel() == 0) return;  // without the numbers of all classes, which may be as many as the caller likes
+    if (a.out.numel() == 0) return;  // there are no numbers of all classes to make, which may be as many as the caller likes
     std::vector<int64_t> along_axis(a.self.dim() + 1, 1);
     along_axis[at::maybe_wrap_dim(a.axis, a.self.dim() + 1)] = a.numClasses;
     const at::Tensor classes = at::arange(a.numClasses, a.self.options()).reshape(along_axis);

@@ -7,9 +7,9 @@ namespace {
 
 using IndexList = c10::List<OptTensor>;
 
-// The list as ATen has it. The caller says ":" with an empty tensor of self's dtype, which for an integer self looks like an index that
-// selects nothing. But indices have one common shape: next to an index that selects something, an empty tensor can only mean ":"; and an
-// operation whose tensors are all empty has no ":" on its own, it selects nothing.
+// Whether each tensor is an index. The caller says ":" with an empty tensor of self's dtype, which for an integer self looks like an index
+// that selects nothing. But indices have one common shape: next to an index that selects something, an empty tensor can only mean ":"; and
+// an operation whose tensors are all empty has no ":" on its own, it selects nothing.
 std::vector<bool> are_indices(at::TensorList indices) {
     const bool selects = std::any_of(indices.begin(), indices.end(), [](const at::Tensor& index) { return index.numel() > 0; });
     std::vector<bool> are;
@@ -161,14 +161,13 @@ void scatter(at::Tensor& out, int64_t dim, const at::Tensor& index, const at::Sc
     scatter(out, dim, index, at::full(index.sizes(), value, out.options()), mode);
 }
 
-// How scatter_reduce combines.
 std::string_view read_reduce(const char* name, int64_t reduce) {
     constexpr std::array<std::string_view, 5> names{"sum", "prod", "amax", "amin", "mean"};
     require_between(name, reduce, 1, 5);
     return names[reduce - 1];
 }
 
-// Sums of many terms are taken in float32 then.
+// Sums of many terms are taken in float32 for half types.
 bool is_half(const at::Tensor& tensor) {
     return at::isReducedFloatingType(tensor.scalar_type());
 }
@@ -195,7 +194,7 @@ static void compute(const call::Index& a) {
     if (a.out.numel() > 0) write(a.out, a.indices.empty() ? a.self : at::index(a.self, index_list(a.indices)));  // ATen takes at least one
 }
 static void compute(const call::IndexPutImpl& a) {
-    if (a.indices.empty()) {  // of which ATen takes at least one
+    if (a.indices.empty()) {  // ATen takes at least one index
         a.accumulate ? a.selfRef.add_(a.values) : a.selfRef.copy_(a.values);
     } else if (a.accumulate && is_half(a.selfRef)) {
         a.selfRef.copy_(at::index_put(upcast(a.selfRef), index_list(a.indices), upcast(a.values), true));

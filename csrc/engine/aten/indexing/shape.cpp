@@ -50,7 +50,7 @@ Expected joined(at::TensorList tensors, int64_t dim) {
     return expected;
 }
 
-// A new dimension has the tensors' number.
+// A new dimension has as many elements as there are tensors.
 Expected stacked(at::TensorList tensors, int64_t dim) {
     const at::Tensor& first = tensors[0];
     require_dim("dim", dim, first.dim() + 1);
@@ -63,7 +63,7 @@ Expected stacked(at::TensorList tensors, int64_t dim) {
     return expected;
 }
 
-// Sizes that make up the whole dimension, one for each output.
+// The sizes make up the whole dimension, one for each output.
 std::vector<Expected> pieces(const at::Tensor& self, at::IntArrayRef sizes, int64_t dim) {
     if (self.dim() == 0) refuse("self", "a dimension to split", "none");
     require_values("splitSize", sizes, 0);
@@ -99,7 +99,7 @@ Expected sliced(const at::Tensor& self, int64_t dim, int64_t start, int64_t end,
     return {with_size(self.sizes(), dim, length / step + (length % step != 0)).sizes, self.scalar_type()};
 }
 
-// Several dimensions at once: a start, an end and a step for each of the axes.
+// The lists have a start, an end and a step for each of the axes.
 Expected sliced(const at::Tensor& self, at::IntArrayRef starts, at::IntArrayRef ends, at::IntArrayRef axes, at::IntArrayRef steps) {
     Expected expected = like(self);
     for (size_t i = 0; i < axes.size(); i++) {
@@ -119,7 +119,7 @@ Expected sliced_v2(const at::Tensor& self, at::IntArrayRef starts, at::IntArrayR
     return sliced(self, starts, ends, axes, steps);
 }
 
-// The axes that are given, or else the first `count` of them.
+// Returns the axes that are given, or else the first `count` of them.
 std::vector<int64_t> assigned_axes(const std::optional<std::vector<int64_t>>& given, size_t count) {
     if (given) return *given;
     std::vector<int64_t> axes(count);
@@ -216,11 +216,10 @@ Expected matrices(const char* name, const at::Tensor& tensor) {
     return like(tensor);
 }
 
-// One number for all elements, or one for each.
+// There is one number for all elements, or one for each.
 Expected repeats_of(const at::Tensor& repeats, int64_t elements) {
     return repeats.numel() == 1 && repeats.dim() <= 1 ? shaped_like(repeats) : shape({elements});
 }
-// The size of the result, which the caller knows.
 void require_output_size(int64_t output_size, int64_t repeats, int64_t elements) {
     int64_t expected = 0;
     if (__builtin_mul_overflow(repeats, elements, &expected) || output_size != expected)
@@ -243,12 +242,12 @@ Expected repeat_interleaved_gradient(const at::Tensor& grad, const at::Tensor& r
 
 }  // namespace
 
-// ATen divides by the stride that a dimension of one element happens to have.
 // Without dimensions, the input counts as flat and there is one shift.
 static void check(const call::Roll& a) {
     require_as_many({{"shifts", a.shifts}}, a.dims.empty() ? NamedCount("a flat tensor", 1) : NamedCount("dims", a.dims));
     for (const int64_t dim : a.dims) require_dim("dims", dim, a.self.dim());
 }
+// ATen divides by the stride that a dimension of one element happens to have.
 static void compute(const call::Cat& a) {
     at::Tensor result = a.out.is_contiguous() ? a.out.as_strided(a.out.sizes(), c10::contiguous_strides(a.out.sizes())) : a.out;
     at::cat_out(result, a.tensors, a.dim);

@@ -7,7 +7,7 @@
 
 namespace torch_aclnn::host::aten {
 
-// Rows of {tokens, ...} go to {blocks, positions, ...}, where their slots say; a token without one goes nowhere.
+// Rows of {tokens, ...} go to the places of {blocks, positions, ...} that their slots name; a token without a slot goes nowhere.
 inline void put_rows(const char* name, const at::Tensor& cache, const at::Tensor& slots, const at::Tensor& rows) {
     const at::Tensor kept = at::nonzero(slots.flatten().ge(0)).squeeze(1), places = slots.flatten().index_select(0, kept).to(at::kLong);
     require_indices(name, places, cache.size(0) * cache.size(1));

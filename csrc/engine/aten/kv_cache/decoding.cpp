@@ -48,7 +48,7 @@ struct Step {
     }
 };
 
-// Of the tensors of a list, each gets a part of the updates at a position of its own along the axis, which counts from the end.
+// Each tensor of the list gets a part of the updates at a position of its own along the axis, which counts from the end.
 at::DimVector parts(at::TensorList list, const at::Tensor& updates, int64_t axis) {
     require_between("axis", axis, -list[0].dim(), -1);
     at::DimVector expected = with_size(list[0].sizes(), axis, updates.dim() == list[0].dim() + 1 ? updates.size(axis) : 1).sizes;

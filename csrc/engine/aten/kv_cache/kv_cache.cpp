@@ -9,7 +9,7 @@ using namespace torch_aclnn::host::aten;
 
 namespace {
 
-// The cache as {blocks, positions, ...}. As NZ it is {blocks, features / c, positions, c}, with c features together.
+// Returns the cache as {blocks, positions, ...}. As NZ it is {blocks, features / c, positions, c}, with c features together.
 at::Tensor by_position(const at::Tensor& cache, std::string_view mode) {
     return mode == "PA_NZ" ? cache.transpose(1, 2) : cache;
 }
@@ -53,7 +53,7 @@ Elements loaded(const char* name, const at::Tensor& out, const at::Tensor& cache
     return as_many_as(out);
 }
 
-// Rows of features as a latent cache has them: the features' layout, and their 8-bit form where there is a scale.
+// Stores rows of features as a latent cache has them: in the features' layout, and in their 8-bit form where there is a scale.
 void store_latent(const at::Tensor& cache, std::string_view mode, const at::Tensor& slots, const at::Tensor& rows, const OptTensor& scale,
                   const OptTensor& offset) {
     at::Tensor numbers = rows;
@@ -64,7 +64,7 @@ void store_latent(const at::Tensor& cache, std::string_view mode, const at::Tens
     put_rows("index", cache.view({cache.size(0), -1, cache.size(1), together}).transpose(1, 2), slots, numbers);
 }
 
-// The slot of each token. In modes with BLK the index names the first slot of each block of a sequence.
+// Returns the slot of each token. In modes with BLK the index names the first slot of each block of a sequence.
 at::Tensor latent_slots(const at::Tensor& index, std::string_view mode, int64_t batch, int64_t tokens, int64_t positions) {
     const at::Tensor numbers = at::arange(tokens, at::kLong);
     if (mode == "Norm") {
@@ -162,7 +162,7 @@ static void compute(const call::InplaceScatterUpdate& a) {
     }
 }
 
-// Results of attention over parts of the keys, as one: each by its share of the sum of exponentials.
+// The results of attention over parts of the keys become one: each counts by its share of the sum of exponentials.
 static void compute(const call::AttentionUpdate& a) {
     const at::Tensor parts = at::stack(a.lse), whole = at::logsumexp(parts, {0});
     at::Tensor sum = at::zeros(a.out.sizes(), at::kFloat);

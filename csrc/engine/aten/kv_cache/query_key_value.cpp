@@ -38,7 +38,7 @@ struct HeadParts {
             sizes[2] != heads[0] + heads[1] + heads[2])
             refuse("qkv", "the tokens and the heads of qkvSize and headNums", shape_text(qkv.sizes()));
     }
-    // Blocks of features, each with all positions of a block of the cache.
+    // The cache has blocks of features, each with all positions of a block.
     Expected cache(const at::Tensor& cache, int64_t part) const {
         const int64_t together = cache.dim() == 4 ? cache.size(3) : 0;
         if (together == 0 || features % together != 0)
@@ -47,7 +47,7 @@ struct HeadParts {
     }
 };
 
-// The scales are of each head, or of each feature of all heads.
+// The scales are those of each head, or of each feature of all heads.
 at::Tensor scaled_into_cache(const at::Tensor& x, const OptTensor& scale, const OptTensor& offset) {
     if (!given(scale)) return x;
     return eight_bits(scaled(to_double(x), *scale, offset, true));
@@ -115,7 +115,7 @@ static void compute(const call::DequantRopeQuantKvcache& a) {
     put_sequences(a.vCacheRef, a.indices, quantised(value, a.scaleV, a.offsetV), a.x.size(0), a.cacheMode == "page");
 }
 
-// Each token's own weights of low rank, added to a part of its features.
+// Each token has weights of low rank of its own, whose product is added to a part of its features.
 static void check(const call::AddLora& a) {
     require_rank("weightB", a.weightB.sizes(), rank(4));
     if (a.weightA) require_rank("weightA", a.weightA->sizes(), rank(4));

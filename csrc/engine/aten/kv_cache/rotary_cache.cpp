@@ -34,7 +34,7 @@ struct RotaryTable {
             refuse("mropeSection", c10::str("sections whose sum is half of the table's ", features(), " features"), c10::str(sections));
     }
 
-    // The angles of one half of the rows, {tokens, 1, features / 2}.
+    // Returns the angles of one half of the rows, {tokens, 1, features / 2}.
     at::Tensor angles(int64_t half) const {
         const at::Tensor rows = upcast(table).chunk(2, -1)[half].index_select(0, positions.reshape({-1}));
         return (in_sections() ? joined(rows.unflatten(0, positions.sizes())) : rows).unsqueeze(1);
@@ -50,7 +50,7 @@ struct RotaryTable {
         return at::cat(parts, -1);
     }
 
-    // Heads one after the other in each row; features behind those of the table stay as they are.
+    // The heads are one after the other in each row; features behind those of the table stay as they are.
     Expected heads(const char* name, const at::Tensor& x) const {
         if (x.dim() != 2 || x.size(0) != tokens() || x.size(1) % head_size != 0)
             refuse(name, c10::str("{", tokens(), ", heads of ", head_size, "}"), shape_text(x.sizes()));

@@ -13,7 +13,7 @@ namespace {
 
 constexpr int64_t kBlockRows = 16, kBlockBytes = 32;
 
-// Which plain format goes with which private one on A2 and A3. For other pairs torch_npu casts by itself there.
+// The plain format that goes with a private one on A2 and A3. For other pairs torch_npu casts by itself there.
 struct Pair {
     aclFormat plain, other;
 };
@@ -63,7 +63,6 @@ Laid read_laid(const char* name, const aclTensor* handle) {
     return {name, handle};
 }
 
-// 161002 unless both have the same elements.
 void check(const Laid& src, const Laid& dst) {
     require_same_shape({"dstTensor", at::empty(dst.sizes(), at::kMeta)}, {"srcTensor", at::empty(src.sizes(), at::kMeta)});
     if (dst.type() != src.type()) refuse("dstTensor", c10::str("the data type of srcTensor, ", src.type()), c10::str(dst.type()));

@@ -12,7 +12,7 @@ namespace {
     refuse(name, expected + " for format " + to_string(format), shape_text(sizes));
 }
 
-// The dimensions that a shorter shape lacks: the first is C, then come H and W.
+// The shape lacks leading dimensions: the first that it has is C, then come H and W.
 std::vector<int64_t> as_nchw(const char* name, aclFormat format, at::IntArrayRef sizes) {
     if (sizes.size() > 4) refuse_shape(name, format, "at most 4 dimensions", sizes);
     if (sizes.size() == 4) return sizes.vec();

@@ -32,7 +32,7 @@ class Layout {
 
     // The layout of a tensor of the shape `sizes`. Refuses a shape that the format does not take; `name` is the parameter's.
     Layout(const char* name, aclFormat format, at::IntArrayRef sizes, Block block);
-    // The same with the blocks of the shape in memory, which must be the one that the format gives.
+    // The blocks are those of the shape in memory, which must be the one that the format gives.
     static Layout in_memory(const char* name, aclFormat format, at::IntArrayRef sizes, at::IntArrayRef storage_sizes);
 
     std::vector<int64_t> storage_sizes() const;
@@ -52,7 +52,7 @@ class Layout {
     size_t merged_ = 1;            // so many of the first pieces are one dimension in memory
 };
 
-// The memory of a tensor in such a layout as a plain tensor, among the handles that readers know.
+// Returns the memory of a tensor in such a layout as a plain tensor, among the handles that readers know.
 std::unique_ptr<aclTensor> storage_of(const aclTensor& tensor);
 
 }  // namespace torch_aclnn::host::aten

@@ -8,7 +8,6 @@ using namespace torch_aclnn::host::aten;
 
 namespace {
 
-// What is done with a product: nothing, something by itself, or with another operand.
 at::Tensor fused(at::Tensor product, const OptTensor& bias, const OptTensor& x3, std::string_view what) {
     if (given(bias)) product = product + upcast(*bias);
     if (what == "relu") return at::relu(product);
@@ -57,7 +56,7 @@ struct FeedForward {
         if (given(a.scale)) require_expected("scale", *a.scale, either(each, columns));
         if (given(a.offset)) require_expected("offset", *a.offset, each);
     }
-    // A value for each column of each matrix.
+    // Each column of each matrix has a value.
     static void require_columns(const std::vector<int64_t>& of, std::initializer_list<NamedOptional> parameters) {
         for (const auto& [name, values] : parameters)
             if (given(values)) require_expected(name, *values, of.size() == 3 ? shape({of[0], of[2]}) : shape({of[1]}));
@@ -73,7 +72,7 @@ struct FeedForward {
         if (all != rows) refuse("expertTokens", c10::str("the ", rows, " rows of x in all"), c10::str(tokens));
     }
 
-    // A value for each matrix, or one for each of its columns.
+    // Each matrix has a value, or each of its columns has one.
     at::Tensor of_expert(const OptTensor& values, int64_t expert) const {
         const at::Tensor numbers = scale_values(*values);
         return has_experts() ? numbers.select(0, expert) : numbers;

@@ -12,7 +12,7 @@ using OptList = std::optional<std::vector<at::Tensor>>;
 using NamedList = std::pair<const char*, const OptList&>;
 using Packables = std::vector<PackableTensor>;
 
-// A group is a number of rows of x (type 0), or of columns (type 2); -1: x is a list already.
+// Groups are of rows of x (type 0) or of columns (type 2); with -1, x is a list already.
 constexpr int64_t kNoGroups = -1, kRows = 0, kColumns = 2;
 // The optional operands that are applied to a product are a tensor for each weight, or one tensor with a row for each weight.
 using Grouped = call::GroupedMatmul;
@@ -96,8 +96,8 @@ void check(const Grouped& a, int64_t type, size_t outputs) {
     for (size_t i = 0; i < a.x.size(); i++) require_expected("perTokenScale", a.perTokenScale->at(i), without_dim(a.x[i].sizes(), -1));
 }
 
-// One tensor for all rows, one for the rows of each x or of each group, whose number is known only when the operator runs, or a matrix for
-// each group of columns.
+// There is one tensor for all rows; or one for the rows of each x or of each group, whose number is known only when the operator runs; or a
+// matrix for each group of columns.
 std::vector<Expected> results_of(const Grouped& a, int64_t type, int64_t groups, const char* name, at::TensorList out) {
     const Packables &x = a.x, &weight = a.weight;
     const auto columns = [&](size_t i) { return weight[std::min(i, weight.size() - 1)].sizes().back(); };
@@ -118,7 +118,6 @@ std::vector<Expected> results_of(const Grouped& a, int64_t type, int64_t groups,
     return expected;
 }
 
-// The parameter of one weight.
 at::Tensor parameter(const char* name, const OptList& list, int64_t weight, bool one_for_all) {
     if (!one_for_all && weight >= static_cast<int64_t>(list->size()))
         refuse(name, "a tensor for each weight", std::to_string(list->size()));
@@ -135,7 +134,7 @@ at::Tensor activated(const at::Tensor& x, int64_t activation) {
     }
 }
 
-// (weight + offset) scale, for columns or for groups of rows.
+// Returns (weight + offset) scale, where a scale is for columns or for groups of rows.
 at::Tensor dequantised(const at::Tensor& weight, const Grouped& a, int64_t i, bool one_for_all) {
     const auto of_each_row = [&](const char* name, const OptList& list) {
         const at::Tensor values = to_double(parameter(name, list, i, one_for_all));
@@ -147,7 +146,7 @@ at::Tensor dequantised(const at::Tensor& weight, const Grouped& a, int64_t i, bo
     return numbers * of_each_row("antiquantScale", a.antiquantScale);
 }
 
-// One product, with what its weight's parameters say.
+// Multiplies by one weight, and applies what is given for it.
 at::Tensor product(const at::Tensor& x, const Grouped& a, int64_t i, const OptTensor& row_scale) {
     const bool one_for_all = a.weight.size() == 1 && a.weight[0].sizes().size() == 3;
     at::Tensor weight = one_for_all ? a.weight[0].values().select(0, i) : a.weight.at(i).values();
@@ -223,7 +222,6 @@ int64_t type_of(const OptNumbers& ends) {
     return ends && !ends->empty() ? kRows : kNoGroups;
 }
 
-// The products of each rank, which are added.
 void prepare_sums(const RanksGroup& group, at::TensorList y) {
     const at::ScalarType type = y.empty() ? at::kHalf : y[0].scalar_type();
     group->set_record(torch_aclnn::host::OperationKind::matmul_all_reduce, type, static_cast<int64_t>(y.size()), HCCL_REDUCE_SUM);

@@ -8,7 +8,7 @@ using namespace torch_aclnn::host::aten;
 
 namespace {
 
-// The dimensions before those of the matrix.
+// Returns the dimensions before those of the matrix.
 NamedShape batch_of(NamedShape tensor) {
     tensor.sizes = tensor.sizes.slice(0, tensor.sizes.size() - std::min<size_t>(tensor.sizes.size(), 2));
     return tensor;
@@ -71,7 +71,6 @@ namespace {
 Expected outer(const NamedShape& left, const NamedShape& right) {
     return shape({left.sizes[0], right.sizes[0]});
 }
-// A product, to which self is added by broadcasting.
 Expected added(NamedShape self, const Expected& product) {
     NamedShape whole = self;
     whole.sizes = product.sizes;
@@ -84,7 +83,6 @@ Expected inverted(const at::Tensor& self) {
     if (self.size(-1) != self.size(-2)) refuse("self", "square matrices", shape_text(self.sizes()));
     return like(self);
 }
-// Matrices of so many rows and columns, in batches like those.
 Expected matrices(at::IntArrayRef batch, int64_t rows, int64_t columns) {
     Expected expected(batch);
     expected.sizes.append({rows, columns});
@@ -103,7 +101,7 @@ Expected crossed(const at::Tensor& self, const at::Tensor& other, int64_t dim) {
     return broadcast({{"self", self}, {"other", other}});
 }
 
-// Factors of the matrices of a tensor, which have so many rows and columns.
+// Sizes of the matrices that a tensor has.
 struct Decomposed {
     const at::Tensor& tensor;
     at::IntArrayRef batch = tensor.sizes().slice(0, tensor.dim() - 2);
@@ -197,7 +195,6 @@ static void compute(const call::TriangularSolve& a) {
     write_each(at::triangular_solve(upcast(a.self), upcast(a.A), a.upper, a.transpose, a.unitriangular), a.xOut, a.mOut);
 }
 
-// mode: 0 reduced, 1 complete, 2 R alone.
 static void decompose(const at::Tensor& self, std::string_view mode, at::Tensor& Q, at::Tensor& R) {
     const auto [q, r] = at::linalg_qr(upcast(self), mode);
     write(Q, q);

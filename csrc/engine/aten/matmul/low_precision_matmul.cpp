@@ -8,7 +8,7 @@ using namespace torch_aclnn::host::aten;
 
 namespace {
 
-// Groups of the columns of x1 and of the rows of x2.
+// Sums over groups of the columns of x1 and of the rows of x2.
 struct SumsOfGroups {
     const PackableTensor &x1, &x2;
     const OptTensor& scale1;
@@ -48,7 +48,7 @@ at::Tensor four_bit_values(const PackableTensor& x) {
     return decoded(codes, ACL_FLOAT4_E2M1);
 }
 
-// A scale of FLOAT for each 512 numbers beside the powers of two for each 32, of x1 and of the transposed x2.
+// Each 512 numbers have a scale of FLOAT beside the powers of two for each 32, of x1 and of the transposed x2.
 constexpr int64_t kLevel0 = 512;
 struct DualLevels {
     const PackableTensor &x1, &x2, &level1_of_x1, &level1_of_x2;
@@ -79,7 +79,6 @@ struct DualLevels {
     }
 };
 
-// What the weight of FLOAT4_E2M1 shall multiply.
 template <aclDataType wanted>
 aclDataType read_only_type(const char* name, aclDataType dtype) {
     if (dtype != wanted) refuse(name, to_string(wanted), to_string(dtype));

@@ -7,20 +7,19 @@
 
 namespace torch_aclnn::host::aten {
 
-// Returns x, with `transpose` with its last two dimensions transposed.
+// Returns x, whose last two dimensions are transposed if `transpose`.
 at::Tensor exchanged(const at::Tensor& x, bool transpose);
 std::vector<int64_t> exchanged(std::vector<int64_t> sizes, bool transpose);
 
 void require_factors(const char* left_name, const std::vector<int64_t>& left, const char* right_name, const std::vector<int64_t>& right);
 
-// The shape of the products of two batches of matrices.
 Expected product_shape(const std::vector<int64_t>& left, const std::vector<int64_t>& right);
 
 // Factors of eight or of four bits, where the left one may have a scale for each row.
 void require_integers(const PackableTensor& x1, const PackableTensor& x2, bool transpose1, bool transpose2, const char* row_scale_name,
                       const OptTensor& row_scale);
 
-// Batches of products of factors whose three dimensions come in other orders, with the rows of all batches first; another factor than 1
+// Batches of products of factors whose three dimensions come in other orders, with the rows of all batches first. A factor other than 1
 // makes as many batches of the columns of all.
 Expected multiplied_permuted(const at::Tensor& x1, at::IntArrayRef order1, const at::Tensor& x2, at::IntArrayRef order2,
                              at::IntArrayRef order, int64_t factor);

@@ -1,5 +1,5 @@
-// Weights of products of matrices in the layout that a chip likes best. The engine's products take either, so this is what makes the
-// memory what the program then says it is.
+// Weights of products of matrices in the layout that a chip likes best. The engine's products take either layout, so these operators only
+// convert memory.
 
 #include "engine/aten/adapter/adapter.h"
 #include "engine/aten/layout/layout.h"
@@ -12,7 +12,7 @@ using namespace torch_aclnn::host::aten;
 
 namespace {
 
-// Blocks of 16 rows of 32 bytes.
+// A block has 16 rows of 32 bytes.
 Layout layout_of(const char* name, at::IntArrayRef sizes, int64_t item) {
     return {name, ACL_FORMAT_FRACTAL_NZ, sizes, {16, 32 / item}};
 }
@@ -52,7 +52,7 @@ Weight read_weight(const char* name, aclTensor* handle) {
     return {name, handle};
 }
 
-// The shape of a product with a weight in blocks, of so many dimensions.
+// The product is one with a weight in blocks, of so many dimensions.
 Expected product_with(const at::Tensor& self, const PackableTensor& weight, size_t least, size_t most) {
     const std::vector<int64_t> left = self.sizes().vec(), right = weight.sizes();
     if (left.size() < least || left.size() > most) refuse("self", c10::str(least, " to ", most, " dimensions"), shape_text(left));

@@ -26,7 +26,6 @@ struct QuantisedExperts {
         require_expected(scale_name, scale, shape({of[0], of[2]}));
         require_expected("groupList", groups, shape({of[0]}));
     }
-    // The scaled product of one group's rows.
     at::Tensor product(const Range& group) const {
         const at::Tensor matrix = exchanged(to_double(weight.values()).select(0, group.weight), transposed);
         at::Tensor result = at::matmul(to_double(x.narrow(0, group.first, group.size)), matrix);

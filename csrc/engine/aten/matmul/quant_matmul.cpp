@@ -55,18 +55,18 @@ template <class Arguments>
 Expected shape_of_product(const Arguments& a) {
     return product_shape(exchanged(a.x1.sizes(), a.transposeX1), exchanged(a.x2.sizes(), a.transposeX2));
 }
-// Integers times integers, exactly.
+// Multiplies integers exactly.
 template <class Arguments>
 at::Tensor product(const Arguments& a) {
     return at::matmul(exchanged(to_double(a.x1.values()), a.transposeX1), exchanged(to_double(a.x2.values()), a.transposeX2));
 }
 
-// (x1 x2 + bias) scale scale_of_rows + offset, where a bias of integers comes before the scales, and another one behind.
+// (x1 x2 + bias) scale scale_of_rows + offset, where a bias of integers comes before the scales, and any other behind them.
 struct Scales {
     OptTensor of_columns, of_rows = {}, offset = {}, bias = {};
 };
 
-// The number that aclnnTransQuantParamV2 adds to a scale's bits.
+// Returns the number that aclnnTransQuantParamV2 adds to a scale's bits.
 at::Tensor offset_in(const at::Tensor& scale) {
     const at::Tensor bits = at::bitwise_and(at::bitwise_right_shift(scale.contiguous().view(at::kLong), 37), 0x1FF);
     return to_double(at::bitwise_xor(bits, 0x100) - 0x100);
@@ -91,7 +91,7 @@ at::Tensor floating_product(const call::QuantMatmulV5& a) {
     const at::Tensor product = plus(at::matmul(left, right), early ? a.bias : std::nullopt);
     return scaled_product(product, {a.x2Scale, a.x1Scale, {}, early ? std::nullopt : a.bias});
 }
-// Numbers of eight bits by numbers of four have a formula of their own; the engine has not got it, nor groups of integers.
+// The engine has neither groups of integers nor the product of numbers of eight bits by numbers of four, which has a formula of its own.
 void check(const call::QuantMatmulV5& a) {
     require_not_given({{"yScale", a.yScale}, {"x1Offset", a.x1Offset}, {"yOffset", a.yOffset}});
     const bool mx = has_mx_scales(a.x1, a.x2Scale);

@@ -20,7 +20,7 @@ int64_t product_of(const char* name, at::IntArrayRef sizes, int64_t factor) {
     return factor;
 }
 
-// A rank's window, as the shapes divide it.
+// A rank's window, divided as the shapes say.
 class Table {
    public:
     Table(const Window& window, const char* const* names, at::IntArrayRef info, at::IntArrayRef data, int64_t item)

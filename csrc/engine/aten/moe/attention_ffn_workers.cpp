@@ -8,16 +8,16 @@ using namespace torch_aclnn::host::aten;
 
 namespace {
 
-constexpr int32_t kNoExpert = std::numeric_limits<int32_t>::max();  // as torch_npu fills the window with it
-constexpr int32_t kExpertsEnd = 1'000'000;                          // and op-plugin's test draws the line
+constexpr int32_t kNoExpert = std::numeric_limits<int32_t>::max();  // torch_npu fills the window with it
+constexpr int32_t kExpertsEnd = 1'000'000;                          // op-plugin's test draws the line here
 
 // The copies of tokens that sessions have sent for one micro batch, each with its expert.
 struct Arrived {
     std::vector<int32_t> layers, sessions, micro_batches, experts;
 };
 
-// The next micro batch that all sessions of a group have sent. One group takes the micro batches in turns; which of several groups comes
-// first is not published: the engine goes round, from the one behind the last.
+// Waits for the next micro batch that all sessions of a group have sent. One group takes the micro batches in turns; which of several
+// groups comes first is not published: the engine goes round, from the one behind the last.
 Arrived await_group(const at::Tensor& tensor, int64_t group_size) {
     const WorkerContext context = load_worker_context(tensor);
     Arrived arrived;
@@ -47,7 +47,7 @@ Arrived await_group(const at::Tensor& tensor, int64_t group_size) {
         arrived.sessions.push_back(int32_t(session));
         arrived.micro_batches.push_back(int32_t(micro_batch));
         arrived.experts.insert(arrived.experts.end(), described + 2, described + 2 + copies);
-        // So that the next micro batch finds no experts of this one.
+        // The next micro batch shall find no experts of this one.
         std::fill_n(described + 2, copies, kNoExpert);
         __atomic_store_n(described, 0, __ATOMIC_RELEASE);
     }
@@ -55,7 +55,7 @@ Arrived await_group(const at::Tensor& tensor, int64_t group_size) {
     return arrived;
 }
 
-// What await_group() has left in the buffers of the context.
+// Reads what await_group() has left in the buffers of the context.
 Arrived from_buffers(const WorkerContext& context) {
     const auto copy_of = [](const char* name, const WorkerBuffer& buffer, int64_t count) {
         const int32_t* const first = memory_of<int32_t>(name, buffer, count);
@@ -189,7 +189,7 @@ static void compute(const call::FfnWorkerBatching& a) {
     write_batch(a, context, arrived);
 }
 
-// What the experts have made of each token, by their scales, and behind them what the shared expert has. Any number but 1 stands for
+// The result is what the experts have made of each token, by their scales, and what the shared expert has. Any number but 1 stands for
 // FLOAT16, as op-plugin takes it, whose test passes that of a torch.dtype.
 static void compute(const call::AttentionWorkerCombine& a) {
     write(a.nextLayerId, a.layerId + 1);

@@ -6,7 +6,7 @@ using namespace torch_aclnn::host::aten;
 
 namespace {
 
-// The number of the copy of an expert that a token goes to: the one of the rank, or the copies in turn.
+// Returns which copy of an expert a token goes to: the one of the rank, or the copies in turn.
 at::Tensor copy_of_expert(const at::Tensor& copies, int64_t rank, int64_t ranks, int64_t by_token) {
     if (by_token == 1) return at::arange(copies.size(0), at::kLong).unsqueeze(1).remainder(copies);
     const at::Tensor ranks_of_copy = (copies + ranks - 1).floor_divide(copies);

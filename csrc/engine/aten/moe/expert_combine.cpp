@@ -8,7 +8,7 @@ using namespace torch_aclnn::host::aten;
 
 namespace {
 
-// Experts behind the chosen ones, which the token's own rank computes: nothing, the token, or alpha1 token + alpha2 v.
+// Experts behind the chosen ones, which the token's own rank computes: they give nothing, the token, or alpha1 token + alpha2 v.
 struct SpecialExperts {
     int64_t zeros = 0, copies = 0, constants = 0;
     OptTensor x, alpha1, alpha2, v;
@@ -16,7 +16,7 @@ struct SpecialExperts {
     int64_t count() const { return zeros + copies + constants; }
 };
 
-// What these experts make of each of the tokens' choices {tokens, k, features}; of the others nothing.
+// Returns what these experts make of each of the tokens' choices {tokens, k, features}, and zeros for other experts.
 at::Tensor of_special(const SpecialExperts& special, const at::Tensor& numbers) {
     const at::Tensor x = upcast(*special.x).unsqueeze(1), number = numbers - special.zeros - special.copies;
     const at::Tensor is_copy = number.lt(0).logical_and(number.ge(-special.copies)).unsqueeze(-1);
@@ -29,7 +29,7 @@ at::Tensor of_special(const SpecialExperts& special, const at::Tensor& numbers) 
     return at::where(number.ge(0).unsqueeze(-1), constant, copied);
 }
 
-// Each token's sum of its experts' rows, in float32.
+// Returns each token's sum of its experts' rows, in float32.
 template <class Arguments>
 at::Tensor combine(const Arguments& a, const OptTensor& send_counts, const SpecialExperts& special = {}) {
     const Experts experts = experts_of(a);
@@ -65,7 +65,7 @@ void require_combine(OperationKind kind, const Arguments& a, std::initializer_li
     a.groupEp->set_record(kind, a.expandX.scalar_type(), a.expandX.size(1));
 }
 
-// The bytes of a row that travels as INT8, with a scale of each 8 numbers.
+// Returns the bytes of a row that travels as INT8, with a scale for each 8 numbers.
 int64_t quantised_row(int64_t features) {
     return aligned(aligned(features, 32) + (features + 7) / 8 * 4, 512);
 }

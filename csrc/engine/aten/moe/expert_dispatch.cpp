@@ -10,7 +10,6 @@ namespace {
 
 constexpr int64_t kInfoOfRow = 128;  // what combine is told of a row: its rank, token and choice, and room
 
-// Copies of tokens as they are sent, and what goes with them.
 struct SentRows {
     at::Tensor numbers, scales;
 };
@@ -28,7 +27,7 @@ SentRows sent_rows(const at::Tensor& x, const OptTensor& scales, int64_t quant_m
     return {at::round(result.numbers).to(at::kChar), result.scale.to(at::kFloat)};
 }
 
-// Writes the rows that came, and leaves the others.
+// Writes the rows that came, and does not change those behind them.
 void write_rows(at::Tensor& out, const at::Tensor& rows) {
     if (rows.size(0) > out.size(0))
         refuse("expertIds", c10::str("at most ", out.size(0), " copies of tokens for this rank"), std::to_string(rows.size(0)));
@@ -72,7 +71,7 @@ void require_dispatch(OperationKind kind, const Arguments& a) {
     a.groupEp->set_record(kind, a.x.scalar_type(), a.x.size(1));
 }
 
-// Copies of tokens between the two parts of a dispatch: a row for each, sent or not, and the scale of a quantised one behind its numbers.
+// A dispatch in two parts hands over a row for each copy of a token, sent or not, with the scale of a quantised one behind its numbers.
 int64_t scale_column(int64_t features) {
     return aligned(features, 32);
 }

@@ -6,7 +6,7 @@ using namespace torch_aclnn::host::aten;
 
 namespace {
 
-// The sum over the experts of a token: scale (row + bias), and what skips the experts.
+// Writes the sum over the experts of a token, scale (row + bias), and what skips the experts.
 void finalize(const at::Tensor& rows, const at::Tensor& row_of_copy, const OptTensor& skip1, const OptTensor& skip2, const OptTensor& bias,
               const OptTensor& scales, const OptTensor& experts, bool by_token, at::Tensor& out) {
     const int64_t tokens = out.size(0), k = row_of_copy.numel() / std::max<int64_t>(tokens, 1);
@@ -27,19 +27,19 @@ OrEmpty<> by_copy(const at::Tensor& row_of_copy, const at::Tensor& out) {
     return or_empty(shape({size_of(out, 0), row_of_copy.numel() / size_of(out, 0)}));
 }
 
-// The rows at these places; zeros for a place that is none, as those of dropped copies.
+// Returns the rows at these places; zeros for a place that is none, such as those of dropped copies.
 at::Tensor rows_or_none(const at::Tensor& rows, const at::Tensor& places) {
     const at::Tensor flat = rows.flatten(0, -2), all = at::cat({flat, flat.new_zeros({1, flat.size(1)})});
     const at::Tensor index = places.to(at::kLong).flatten();
     return all.index_select(0, index.masked_fill(index.lt(0).logical_or(index.ge(flat.size(0))), flat.size(0)));
 }
-// Puts rows to their places; those that have none nowhere.
+// Puts rows to their places; those without a place go nowhere.
 at::Tensor rows_to(const at::Tensor& rows, const at::Tensor& places, int64_t count) {
     const at::Tensor index = places.to(at::kLong).flatten(), there = at::nonzero(index.ge(0).logical_and(index.lt(count))).squeeze(1);
     return rows.new_zeros({count, rows.size(1)}).index_copy(0, index.index_select(0, there), rows.index_select(0, there));
 }
 
-// Rows {rows, features}, or as much room for each expert {experts, capacity, features}.
+// The shape is {rows, features}, or has as much room for each expert {experts, capacity, features}.
 Expected expanded_like(const at::Tensor& grad, int64_t mode, int64_t active, int64_t experts, int64_t capacity, int64_t copies) {
     if (mode == 1) return shape({experts, capacity, grad.size(1)});
     return shape({active > 0 ? std::min(active, copies) : copies, grad.size(1)});

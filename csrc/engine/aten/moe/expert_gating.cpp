@@ -9,18 +9,17 @@ namespace {
 struct Chosen {
     at::Tensor values, experts;
 };
-// The k largest of each row: the first of equal ones first.
+// Returns the k largest of each row, the first of equal ones first.
 Chosen largest(const at::Tensor& x, int64_t k) {
     const auto [values, order] = at::sort(x, /*stable=*/true, -1, /*descending=*/true);
     return {values.narrow(-1, 0, k), order.narrow(-1, 0, k)};
 }
 
-// The number of an expert that is none, for tokens of sequences that are finished.
+// Tokens of sequences that are finished get the number of an expert that does not exist.
 at::Tensor unless_finished(const at::Tensor& experts, const OptTensor& finished, int64_t none) {
     return given(finished) ? experts.masked_fill(finished->to(at::kBool).unsqueeze(-1), none) : experts;
 }
 
-// The shape of the k best experts of each row.
 Expected best(const at::Tensor& x, int64_t k) {
     return with_size(x.sizes(), -1, k);
 }
@@ -36,7 +35,7 @@ at::Tensor of_best_groups(const at::Tensor& scores, int64_t groups, int64_t k_gr
 
 }  // namespace
 
-// Probabilities of the experts and the k largest of them. Row i's copy j has the number j * rows + i.
+// Writes the probabilities of the experts and the k largest of them. Copy j of row i has the number j * rows + i.
 static void compute(const call::MoeGatingTopKSoftmax& a) {
     const Chosen chosen = largest(at::softmax(upcast(a.x), -1), a.k);
     write(a.y, chosen.values);
@@ -57,7 +56,7 @@ static void check(const call::MoeGatingTopK& a) {
     require_between("kGroup", a.kGroup, 1, a.groupCount);
     if (a.tid2eid.defined()) require_size({"tid2eid", a.tid2eid}, 0, 1);
 }
-// The best groups of experts, and of these the k best experts. The bias counts for the choice only.
+// Returns the k best experts of the best groups. The bias counts for the choice only.
 static at::Tensor best_experts(const call::MoeGatingTopK& a, const at::Tensor& scores) {
     const at::Tensor biased = given(a.bias) ? scores + upcast(*a.bias) : scores;
     return largest(of_best_groups(biased, a.groupCount, a.kGroup, a.groupSelectMode == 1), a.k).experts;
@@ -74,7 +73,7 @@ static void compute(const call::MoeGatingTopK& a) {
     write(a.expertIdx, experts);
     if (a.outFlag) write(a.out, scores);
 }
-// xNorm are the scores, of which y is made.
+// xNorm has the scores, of which y is made.
 static void compute(const call::MoeGatingTopKBackward& a) {
     const at::Tensor scores = upcast(a.xNorm), experts = a.expertIdx.to(at::kLong), values = scores.gather(-1, experts);
     at::Tensor grad = upcast(a.gradY) * a.routedScalingFactor;

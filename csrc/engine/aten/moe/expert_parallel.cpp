@@ -8,7 +8,7 @@
 namespace torch_aclnn::host::aten {
 namespace {
 
-// Repeats each number as often as its count says: the number that each row has.
+// Repeats each number as often as its count says.
 at::Tensor repeated(const at::Tensor& numbers, const at::Tensor& counts) {
     return at::repeat_interleave(numbers.expand_as(counts).flatten(), counts.flatten());
 }

@@ -17,14 +17,13 @@ struct Experts {
         return of_rank < shared_ranks ? of_rank : shared_ranks + (of_rank - shared_ranks) * on_a_rank();
     }
     int64_t own_slots() const { return first_slot(rank + 1) - first_slot(rank); }
-    int64_t shared_copies() const { return shared_ranks / shared; }  // of each
+    int64_t shared_copies() const { return shared_ranks / shared; }  // of each shared expert
     // The copies of tokens of this rank go to the same copy of each shared expert.
     int64_t shared_slot(int64_t expert) const { return expert * shared_copies() + rank % shared_copies(); }
     // The most rows that this rank can receive, where all ranks together have `global_bs` tokens with `k` experts each.
     int64_t most_rows(int64_t global_bs, int64_t k) const;
 };
 
-// The next multiple.
 constexpr int64_t aligned(int64_t size, int64_t step) {
     return (size + step - 1) / step * step;
 }
@@ -36,14 +35,14 @@ Experts experts_of(const Arguments& a) {
     return experts_of(*a.groupEp, a.epWorldSize, a.epRankId, a.moeExpertNum, a.sharedExpertNum, a.sharedExpertRankNum);
 }
 
-// The tokens on all ranks: `given`, or as many on each as here.
+// Returns the number of tokens on all ranks: `given`, or as many on each as here.
 int64_t global_tokens(const Experts& experts, const at::Tensor& expert_ids, int64_t given);
 
-// The slot of each of a token's copies {tokens, k + shared experts}, or -1 for those that are not sent: of a mask, or of the `special`
-// experts behind the chosen ones, which compute nothing.
+// Returns the slot of each of a token's copies {tokens, k + shared experts}, or -1 for those that are not sent: because of a mask, or for
+// one of the `special` experts behind the chosen ones, which compute nothing.
 at::Tensor slots_of(const at::Tensor& expert_ids, const OptTensor& mask, const Experts& experts, int64_t special);
 
-// Rows between the ranks of tokens and those of experts.
+// Moves rows between the ranks of tokens and those of experts.
 class Exchange {
    public:
     // Tells the ranks which slots this rank's copies of tokens go to.

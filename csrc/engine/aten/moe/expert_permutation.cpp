@@ -9,18 +9,17 @@ using namespace torch_aclnn::host::aten;
 
 namespace {
 
-// Each copy has a place of its own; those behind the rows were dropped.
+// Each copy has a place of its own; the places of dropped copies are behind the rows.
 at::Tensor kept_places(const at::Tensor& places, int64_t rows) {
     require_indices("sortedIndices", places, places.numel());
     return places.to(at::kLong).flatten().clamp_max(rows);
 }
 
-// Copies of tokens that were dropped have a place behind the last row.
 at::Tensor rows_or_zeros(const at::Tensor& rows, const at::Tensor& places) {
     return at::cat({rows, rows.new_zeros({1, rows.size(1)})}).index_select(0, kept_places(places, rows.size(0)));
 }
 
-// Puts each copy into its row; dropped ones nowhere.
+// Puts each copy into its row; dropped ones go nowhere.
 at::Tensor rows_at(const at::Tensor& copies, const at::Tensor& places, int64_t rows) {
     const at::Tensor all = copies.new_zeros({rows + 1, copies.size(1)});
     return all.index_copy(0, kept_places(places, rows), copies).narrow(0, 0, rows);
@@ -35,17 +34,16 @@ int64_t remaining_rows(const at::Tensor& indices, int64_t wanted) {
     return wanted > 0 ? std::min(wanted, indices.numel()) : std::max<int64_t>(indices.numel() + wanted, 0);
 }
 
-// Multiplies each row by its probability.
 at::Tensor weighted(const at::Tensor& rows, const at::Tensor& probabilities) {
     return rows * upcast(probabilities).reshape({-1, 1});
 }
 
-// The chosen experts' side of a routing map {tokens, experts}: for each row of the permuted tokens its token, expert by expert.
+// Returns, for a routing map {tokens, experts}, the token of each row of the permuted tokens, expert by expert.
 at::Tensor tokens_by_expert(const at::Tensor& map) {
     const at::Tensor tokens = at::arange(map.size(0), at::kLong).expand({map.size(1), map.size(0)});
     return tokens.masked_select(map.to(at::kBool).t());
 }
-// The token of each row where every expert has `capacity` rows, expert by expert: first the tokens that the map chooses.
+// Returns the token of each row where every expert has `capacity` rows, expert by expert: first the tokens that the map chooses.
 at::Tensor tokens_by_capacity(const at::Tensor& map, int64_t capacity) {
     return std::get<1>(at::sort(map.to(at::kBool).t().contiguous(), /*stable=*/true, -1, /*descending=*/true))
         .narrow(1, 0, capacity)

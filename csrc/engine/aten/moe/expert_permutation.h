@@ -10,7 +10,7 @@ inline void require_restored(bool padded, const OptNumbers& shape, const at::Ten
         refuse("restoreShape", c10::str("the shape of the tokens, ", restored.sizes()), c10::str(at::IntArrayRef(*shape)));
 }
 
-// Numbers of rows or of experts from the first one up to the second.
+// The pair has the numbers of rows or of experts from the first one up to the second.
 inline void require_rising_pair(const char* name, at::IntArrayRef range, int64_t most) {
     if (range.size() != 2 || range[0] < 0 || range[1] < range[0] || range[1] > most)
         refuse(name, c10::str("a rising pair from 0 to ", most), c10::str(range));

@@ -11,14 +11,14 @@ struct RowRange {
     int64_t first, end;
     int64_t size() const { return end - first; }
 };
-// The rows of the range. Without a range they are the first `wanted` rows; 0 and negative numbers count from the end.
+// Returns the rows of the range. Without a range they are the first `wanted` rows; 0 and negative numbers count from the end.
 RowRange row_range(const OptNumbers& range, int64_t rows, int64_t wanted) {
     if (!range || range->empty()) return {0, wanted > 0 ? std::min(wanted, rows) : std::max<int64_t>(rows + wanted, 0)};
     require_rising_pair("range", *range, rows);
     return {(*range)[0], (*range)[1]};
 }
 
-// The rows at these places of all rows, of which only those of a range are given; zeros for places outside of it.
+// Returns the rows at these places of all rows, of which only those of a range are given; zeros for places outside of it.
 at::Tensor rows_of_range(const at::Tensor& rows, const at::Tensor& places, const RowRange& range) {
     const at::Tensor index = places.to(at::kLong).flatten(), outside = index.lt(range.first).logical_or(index.ge(range.end));
     const at::Tensor taken =
@@ -45,7 +45,7 @@ static void compute(const call::MoeTokenPermuteWithEpGrad& a) {
         write(a.probsGradOut, rows_of_range(a.permutedProbsOutputGrad->unsqueeze(1), a.sortedIndices, rows));
 }
 
-// Back again: each token is the sum of its copies, by their weights, of which only those of the range are there.
+// Each token is the sum of its copies, by their weights, of which only those of the range are there.
 static void compute(const call::MoeTokenUnpermuteWithEp& a) {
     at::Tensor copies = rows_of_range(upcast(a.permutedTokens), a.sortedIndices, row_range(a.range, a.sortedIndices.numel(), 0));
     if (given(a.probs)) copies = copies * upcast(*a.probs).reshape({-1, 1});

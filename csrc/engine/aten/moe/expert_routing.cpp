@@ -16,7 +16,6 @@ Sorted sorted(const at::Tensor& x) {
     return {values, order};
 }
 
-// The place of each element in the order.
 at::Tensor places_in(const at::Tensor& order) {
     return at::zeros_like(order).scatter(0, order, at::arange(order.numel(), at::kLong));
 }
@@ -37,9 +36,7 @@ struct Routing {
         chosen = flat.masked_select(inside);
         copies = chosen.numel();
     }
-    // Copies for each of the experts.
     at::Tensor counts() const { return at::bincount(chosen - first, {}, end - first); }
-    // The place of a copy within its expert.
     at::Tensor within() const {
         const at::Tensor all = counts(), starts = at::cumsum(all, 0) - all;
         return at::arange(copies, at::kLong) - starts.index_select(0, experts.narrow(0, 0, copies) - first);
@@ -48,12 +45,12 @@ struct Routing {
     at::Tensor own_experts() const { return experts.narrow(0, 0, copies); }
 };
 
-// For each copy the row of the result that it goes to, or -1.
+// Returns for each copy the row of the result that it goes to, or -1.
 at::Tensor rows_of_copies(const Routing& routing, const at::Tensor& rows) {
     return at::full({routing.order.numel()}, -1, at::kLong).scatter(0, routing.own_order(), rows);
 }
 
-// The rows of copies where each expert has room for so many; -1 for those that are dropped.
+// Returns the rows of copies where each expert has room for so many; -1 for those that are dropped.
 at::Tensor rows_by_capacity(const Routing& routing, int64_t capacity) {
     const at::Tensor within = routing.within();
     return at::where(within.lt(capacity), routing.own_experts() * capacity + within, at::full({}, -1, at::kLong));
@@ -70,29 +67,27 @@ void write_counts(const Routing& routing, int64_t type, const OptTensor& out) {
     out->narrow(0, 0, pairs.size(0)).copy_(pairs);
 }
 
-// {experts, capacity, features}, with zeros where an expert has fewer.
+// Returns {experts, capacity, features}, with zeros where an expert has fewer rows.
 at::Tensor padded(const at::Tensor& rows, const at::Tensor& places, int64_t count) {
     const at::Tensor kept = at::nonzero(places.ge(0)).squeeze(1);
     return rows.new_zeros(with_rows(rows, count).sizes).index_copy(0, places.index_select(0, kept), rows.index_select(0, kept));
 }
 
-// A row for each copy, of which the caller may want the first ones only, at most so many; or as much room for each expert.
+// There is a row for each copy, of which the caller may want the first ones only; or as much room for each expert.
 Expected expanded(const at::Tensor& x, int64_t most, int64_t mode, int64_t capacity, int64_t experts, const at::Tensor& out) {
     if (mode == 0) return shape({out.dim() == 2 ? std::min(out.size(0), most) : most, x.size(1)});
     if (capacity <= 0) refuse("expertCapacity", "at least 1, as dropPadMode is 1", std::to_string(capacity));
     return shape({experts, capacity, x.size(1)});
 }
-// The shape of the numbers of copies: one for each expert, or a pair of the expert and its number.
 Expected counts_of(at::IntArrayRef range, int64_t experts, int64_t type) {
     return type < 2 ? shape({range[1] - range[0]}) : shape({experts, 2});
 }
 
-// Rows of x by a list of copies.
 at::Tensor rows_of(const at::Tensor& x, const at::Tensor& copies, int64_t k) {
     return x.index_select(0, copies.floor_divide(k));
 }
 
-// Rows as they are stored: unchanged (mode -1), or with static (0) or dynamic (1) quantisation.
+// Returns rows as they are stored: unchanged (mode -1), or with static (0) or dynamic (1) quantisation.
 at::Tensor quantised(const at::Tensor& rows, int64_t mode, const OptTensor& scale, const OptTensor& offset, const at::Tensor& experts,
                      const OptTensor& scale_out) {
     if (mode < 0) return rows;
@@ -134,7 +129,7 @@ KeptCopies kept_copies(const Arguments& a) {
     return {routing.order.narrow(0, 0, rows), routing.experts.narrow(0, 0, rows), {}, rows};
 }
 
-// The first of all copies in the order of their experts; copy j of token i has the number j * tokens + i.
+// Writes the order of all copies by their experts; copy j of token i has the number j * tokens + i.
 at::Tensor write_order(const at::Tensor& row_idx, const at::Tensor& expert_idx, const at::Tensor& rows_out, const at::Tensor& experts_out) {
     const Sorted by_expert = sorted(expert_idx.flatten());
     const at::Tensor copies = row_idx.to(at::kLong).flatten().index_select(0, by_expert.order);
@@ -159,7 +154,7 @@ static void compute(const call::MoeInitRoutingV2& a) {
     const KeptCopies kept = kept_copies(a);
     write(a.expandedX, kept.in_place(rows_of(a.x, kept.copies, a.expertIdx.size(1))));
 }
-// The same with INT8 rows: one scale and offset (0), or a scale of each row (1).
+// The rows become INT8, with one scale and offset (0), or with a scale for each row (1).
 static void compute(const call::MoeInitRoutingQuantV2& a) {
     const KeptCopies kept = kept_copies(a);
     const OptTensor scales = at::empty({kept.copies.numel()}, at::kDouble);
@@ -187,7 +182,7 @@ static void compute(const call::MoeInitRoutingV3& a) {
     if (a.quantMode < 0 && given(a.scale) && a.expandedScale) a.expandedScale->narrow(0, 0, rows).copy_(rows_of(*a.scale, copies, k));
 }
 
-// How many rows go to an expert or to one before it.
+// The result counts the rows that go to an expert or to one before it.
 static void compute(const call::MoeComputeExpertTokens& a) {
     const at::Tensor experts = a.sortedExperts.to(at::kLong).contiguous();
     write(a.out, at::searchsorted(experts, at::arange(a.numExperts, at::kLong), false, /*right=*/true));

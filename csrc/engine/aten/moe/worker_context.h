@@ -30,7 +30,6 @@ struct WorkerContext {
     uint32_t out_num;
     char reserved_of_output[60 + 384];
 
-    // The tokens of a micro batch, each once for every expert that it has.
     int64_t copies() const { return product_of({micro_batch_size, selected_expert_num}); }
     // What a session has written about a micro batch: a flag, the layer, and for each copy of a token the number of its expert.
     int32_t* described_by(int32_t* info, int64_t session, int64_t micro_batch) const {
@@ -65,7 +64,7 @@ void store_in_worker_context(const at::Tensor& tensor, Field WorkerContext::* fi
     std::memcpy(static_cast<char*>(tensor.data_ptr()) + offset, &value, sizeof value);
 }
 
-// The memory of so many numbers that the context names.
+// Returns the memory of so many numbers that the context names.
 template <class Number>
 Number* memory_of(const char* name, const WorkerBuffer& buffer, int64_t count) {
     const auto address = reinterpret_cast<Number*>(buffer.address);
@@ -80,7 +79,7 @@ Number* memory_of(const char* name, const WorkerBuffer& buffer, int64_t count) {
     return host_view(address);
 }
 
-// Waits until the condition holds. False if the program has stopped the workers instead.
+// Waits until the condition holds. Returns false if the program has stopped the workers instead.
 template <class Condition>
 bool wait_unless_stopped(const at::Tensor& context, Condition condition) {
     while (load_worker_context(context).run_flag != 0) {

@@ -21,7 +21,7 @@ std::vector<int64_t> all_but_channels(const at::Tensor& input) {
     return dims;
 }
 
-// One value for each channel, such that it broadcasts to the input.
+// Returns one value for each channel, such that it broadcasts to the input.
 at::Tensor along_channels(const at::Tensor& values, const at::Tensor& input) {
     std::vector<int64_t> sizes(input.dim(), 1);
     sizes.at(1) = input.size(1);
@@ -41,14 +41,14 @@ kernels::DType kernel_dtype(at::ScalarType dtype) {
     }
 }
 
-// (N, C, inner) of a contiguous tensor.
+// Returns a view (N, C, inner) of a contiguous tensor.
 kernels::View<3> rows_of_channels(const at::Tensor& tensor) {
     const int64_t n = tensor.size(0), channels = tensor.size(1), inner = tensor.numel() / std::max<int64_t>(1, n * channels);
     return {
         const_cast<void*>(tensor.const_data_ptr()), kernel_dtype(tensor.scalar_type()), {n, channels, inner}, {channels * inner, inner, 1}};
 }
 
-// The values of a channel each are so few that operators of ATen would take longer to call than to run.
+// ATen's operators would take longer to call than to run on so few values as one for each channel.
 using Channels = std::vector<double>;
 
 Channels read_channels(const at::Tensor& values) {
@@ -73,7 +73,6 @@ Channels product(Channels a, const Channels& b) {
     return a;
 }
 
-// The shape of a row for each rank.
 Elements of_ranks(const at::Tensor& counts, int64_t channels) {
     int64_t values = 0;
     if (__builtin_mul_overflow(counts.numel(), channels, &values)) refuse("counts", "a number for each rank", shape_text(counts.sizes()));
@@ -140,7 +139,7 @@ static void compute(const call::BatchNormGatherStatsWithCounts& a) {
     if (a.runningVar) follow(*a.runningVar, squares / (n - 1), a.momentum);
 }
 
-// torch_npu's own way to the same: sums and sums of squares instead of means and deviations.
+// torch_npu has a way of its own to the same: sums and sums of squares instead of means and deviations.
 static void compute(const call::BatchNormReduce& a) {
     write(a.sum, sum_per_channel(a.x));
     write(a.squareSum, sum_per_channel(at::square(a.x.to(at::kDouble))));

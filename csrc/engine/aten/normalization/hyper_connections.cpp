@@ -7,13 +7,13 @@ using namespace torch_aclnn::host::aten;
 
 namespace {
 
-// Tensors of each token: of n streams with D features each, of n numbers, and of n times n.
+// A token has tensors of n streams with D features each, of n numbers, and of n times n.
 Expected of_token(const at::Tensor& x, std::initializer_list<int64_t> sizes) {
     Expected expected{x.sizes().slice(0, x.dim() - 2)};
     expected.sizes.append(sizes.begin(), sizes.end());
     return expected;
 }
-// n streams, and those that mix them: without the part of n times n, if there are two numbers in alpha.
+// Returns the number of mixes of n streams, which lack the part of n times n if there are two numbers in alpha.
 int64_t mixes(const at::Tensor& x, const at::Tensor& alpha) {
     const int64_t n = x.size(-2);
     return 2 * n + (alpha.numel() == 3 ? n * n : 0);
@@ -23,7 +23,7 @@ int64_t mixes(const at::Tensor& x, const at::Tensor& alpha) {
 at::Tensor rows(const at::Tensor& tensor, int64_t behind) {
     return upcast(tensor).flatten(0, tensor.dim() - 1 - behind);
 }
-// alpha's number of each column of the mix.
+// Returns alpha's number for each column of the mix.
 at::Tensor factors(const at::Tensor& alpha, int64_t n) {
     const at::Tensor counts = at::tensor({n, n, n * n}, at::kLong);
     return at::repeat_interleave(upcast(alpha), counts.narrow(0, 0, alpha.numel()));
@@ -50,7 +50,7 @@ void mix_streams(const at::Tensor& x, const at::Tensor& phi, const at::Tensor& a
     if (to.pre) give(*to.pre, pre);
 }
 
-// A mix of the streams of the tokens: y[j] is the sum of res[i, j] x[i].
+// Returns a mix of the streams of the tokens: y[j] is the sum of res[i, j] x[i].
 at::Tensor mixed(const at::Tensor& res, const at::Tensor& streams) {
     return at::matmul(res.transpose(1, 2), streams);
 }

@@ -12,12 +12,12 @@ using namespace torch_aclnn::host::aten;
 
 namespace {
 
-// Running statistics are inputs by their type, and all the same the call updates them.
+// Running statistics are inputs by their type, but the call updates them.
 void keep(const OptTensor& statistics, const OptTensor& updated) {
     if (statistics && !updated->is_same(*statistics)) statistics->copy_(*updated);
 }
 
-// In training both running statistics are given or neither, in evaluation both.
+// Both running statistics must be given in evaluation, and both or neither in training.
 void require_running(const OptTensor& mean, const OptTensor& variance, bool training) {
     const char* const expected = training ? "a tensor, as the other one is given" : "a tensor, as training is not set";
     require_given("runningMean", mean, expected, !training || variance);
@@ -33,7 +33,7 @@ Elements of_groups(const at::Tensor& input, at::IntArrayRef normalised) {
     return elements(groups);
 }
 
-// The sizes say again what the shape says, and each group has as many channels.
+// The sizes must say what the shape says, and each group has as many channels.
 void require_groups(const NamedShape& input, int64_t batch, int64_t channels, int64_t positions, int64_t groups) {
     int64_t count = 0;
     const bool fits = !__builtin_mul_overflow(batch, channels, &count) && !__builtin_mul_overflow(count, positions, &count);
@@ -42,7 +42,7 @@ void require_groups(const NamedShape& input, int64_t batch, int64_t channels, in
     require_divisor("group", groups, channels);
 }
 
-// One row for each sequence of x, with its dimension or without.
+// Each sequence of x has one row, whose dimension may be left out.
 Either of_sequences(const at::Tensor& x) {
     return either(without_dim(x.sizes(), -2), with_size(x.sizes(), -2, 1));
 }
@@ -181,7 +181,7 @@ static at::Tensor adaptive_normal(const at::Tensor& x, const at::Tensor& scale, 
     const auto each = [&](const at::Tensor& row) { return upcast(row).reshape(with_size(x.sizes(), -2, 1).sizes); };
     return at::layer_norm(upcast(x), {x.size(-1)}, dense(weight), dense(bias), epsilon) * (1 + each(scale)) + each(shift);
 }
-// Quantised with a scale for each row, of its largest number.
+// The result is quantised with a scale for each row, which follows from its largest number.
 static void compute(const call::AdaLayerNormQuant& a) {
     at::Tensor normal = adaptive_normal(a.x, a.scale, a.shift, a.weightOptional, a.biasOptional, a.epsilon);
     if (a.smoothScalesOptional) normal = normal * upcast(*a.smoothScalesOptional);

@@ -31,7 +31,7 @@ at::Tensor quarter_turned(const at::Tensor& x, int64_t mode) {
     return at::stack({-pairs.select(-1, 1), pairs.select(-1, 0)}, -1).flatten(-2);
 }
 
-// The batch, the channels and the positions of each, as ATen's group normalisation asks for them.
+// The sizes of batch, channels and positions, as ATen's group normalisation asks for them.
 struct GroupedChannels {
     explicit GroupedChannels(const at::Tensor& x)
         : batch(x.size(0)), channels(x.size(1)), positions(x.numel() / std::max<int64_t>(batch * channels, 1)) {}
@@ -58,7 +58,7 @@ static void compute(const call::RmsNormGrad& a) {
     write(a.dx, inverse * (of_normal - normal * at::mean(of_normal * normal, normalised_dims(a.gamma), true)));
     write(a.dgamma, (upcast(a.dy) * normal).sum_to_size(a.gamma.sizes()));
 }
-// The sum is an output too, for the residual connection.
+// The sum is an output, too, for the residual connection.
 static void compute(const call::AddRmsNorm& a) {
     const at::Tensor sum = upcast(a.x1) + upcast(a.x2);
     rms_norm(sum, a.gamma, a.epsilon, a.y, a.rstd);
@@ -71,7 +71,7 @@ static void compute(const call::InplaceAddRmsNorm& a) {
     rms_norm(sum, a.gamma, a.epsilon, a.x1Ref, a.rstd);
     write(a.x2Ref, sum);
 }
-// The normal twice: in FLOAT and in the data type of x1.
+// The normal is written twice: in FLOAT and in the data type of x1.
 static void compute(const call::AddRmsNormCast& a) {
     const at::Tensor sum = upcast(a.x1) + upcast(a.x2);
     rms_norm(sum, a.gamma, a.epsilon, a.y1, a.rstd);
@@ -79,7 +79,7 @@ static void compute(const call::AddRmsNormCast& a) {
     write(a.x, sum);
 }
 
-// silu of the first half along the dimension, times the second.
+// The result is silu of the first half along the dimension, times the second.
 static void compute(const call::SwiGlu& a) {
     const Gated gated(a.x, a.dim, true);
     write(a.out, at::silu(gated.activated) * gated.plain);
@@ -107,7 +107,7 @@ static void compute(const call::ClippedSwiglu& a) {
     write(a.out, product);
 }
 
-// gelu of one half along the dimension, times the other; outGelu is the first factor.
+// The result is gelu of one half along the dimension, times the other; outGelu is the first factor.
 static void compute(const call::GeGlu& a) {
     const Gated gated(a.self, a.dim, a.activateLeft);
     const at::Tensor gelu = at::gelu(gated.activated, a.approximate);
@@ -160,7 +160,7 @@ static void compute(const call::InterleaveRope& a) {
     write(a.out, halves * upcast(a.cos) + quarter_turned(halves, 0) * upcast(a.sin));
 }
 
-// Any other way of turning is a matrix for the last dimension.
+// A matrix for the last dimension stands for any other way of turning.
 static void compute(const call::RotaryPositionEmbedding& a) {
     const at::Tensor turned = a.rotate ? at::matmul(upcast(a.x), upcast(*a.rotate)) : quarter_turned(upcast(a.x), a.mode);
     write(a.y, upcast(a.x) * upcast(a.cos) + turned * upcast(a.sin));

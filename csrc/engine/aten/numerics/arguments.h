@@ -7,7 +7,7 @@
 
 namespace torch_aclnn::host::aten {
 
-// A number as ATen's operators on two tensors take it: it yields to the other operand's dtype.
+// Returns a number as ATen's operators on two tensors take it: it yields to the other operand's dtype.
 inline at::Tensor wrapped(const at::Scalar& number) {
     return at::native::wrapped_scalar_tensor(number);
 }

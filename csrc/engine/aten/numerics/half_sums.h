@@ -9,7 +9,7 @@
 
 namespace torch_aclnn::host::aten {
 
-// at::result_type without its way through the dispatcher.
+// Returns what at::result_type does, without its way through the dispatcher.
 template <class Other>
 at::ScalarType promoted_type(const at::Tensor& self, const Other& other) {
     using at::native::update_result_type_state;

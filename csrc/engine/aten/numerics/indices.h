@@ -9,7 +9,6 @@ namespace torch_aclnn::host::aten {
 // the lowest one where a negative index counts from the end, which a page or a program that ran on hardware must show.
 void require_range(const char* name, const at::Tensor& values, int64_t lowest, int64_t bound);
 
-// Refuses values outside [0, bound) in the same way.
 inline void require_indices(const char* name, const at::Tensor& indices, int64_t bound) {
     require_range(name, indices, 0, bound);
 }

@@ -21,7 +21,7 @@ Precision precision_of(int8_t cube_math_type) {
     }
 }
 
-// Infinities and NaNs stay as they are: without the lowest bits some not-a-numbers would be infinities.
+// Infinities and NaNs stay as they are, because some NaNs would become infinities without their lowest bits.
 at::Tensor rounded_to_hf32(const at::Tensor& tensor) {
     constexpr int kDropped = 23 - 11;
     const at::Tensor bits = tensor.view(at::kInt);
@@ -39,7 +39,7 @@ bool multiplies_bfloat16() {
 #endif
 }
 
-// What ATen hands to oneDNN; its own loops round more often.
+// Whether ATen hands the product to oneDNN; its own loops round more often.
 bool is_large_enough(const at::Tensor& left, const at::Tensor& right) {
     constexpr int64_t kSmallest = 16 * 16 * 16;
     return left.dim() == 2 && right.dim() == 2 && right.numel() > 0 && left.numel() > kSmallest / right.size(1);

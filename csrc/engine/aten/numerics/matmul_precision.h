@@ -11,11 +11,10 @@
 
 namespace torch_aclnn::host::aten {
 
-// One operand, upcast as results.h has it.
 at::Tensor operand(const at::Tensor& tensor, int8_t cube_math_type);
 
-// The factors of a product of matrices, upcast too, but where the processor multiplies bfloat16 itself: oneDNN sums its products in float32
-// and rounds once, as the upcast ones would be.
+// Returns the factors of a product of matrices, upcast unless the processor multiplies bfloat16 itself: oneDNN sums its products in float32
+// and rounds once, as it would those of the upcast factors.
 std::pair<at::Tensor, at::Tensor> factors(const at::Tensor& left, const at::Tensor& right, int8_t cube_math_type);
 
 // Refuses FLOAT with cubeMathType 0, which keeps it, on products whose matrix unit does not take it.

@@ -9,7 +9,7 @@
 namespace torch_aclnn::host::aten {
 namespace {
 
-// Elements in the same order and of the same bytes, and too few for several threads: copy_ would cost more than what it copies.
+// The elements are in the same order, of the same type, and too few for several threads: copy_ would cost more than what it copies.
 bool is_few_bytes_in_order(const at::Tensor& out, const at::Tensor& result) {
     return out.numel() < at::internal::GRAIN_SIZE && out.scalar_type() == result.scalar_type() && out.is_contiguous() &&
            result.is_contiguous() && !result.is_conj() && !result.is_neg();

@@ -61,7 +61,7 @@ inline void write(const std::optional<at::Tensor>& out, const at::Tensor& result
 // Returns a copy of a result that was made in the memory of another output than its own, which may be written before it is.
 at::Tensor apart_from_others(const at::Tensor& result, const std::optional<at::Tensor>& out);
 
-// The results of a function that has several, each into the output at its place.
+// Writes the results of a function that has several, each into the output at its place.
 template <class Results, class... Outputs>
 void write_each(const Results& results, const Outputs&... outputs) {
     std::apply([&](auto... each) { ((each = apart_from_others(each, outputs)), ...), (write(outputs, each), ...); }, results);

@@ -14,7 +14,6 @@ inline std::vector<int64_t> normalised_dims(const at::Tensor& gamma) {
     return dims;
 }
 
-// Gamma has the last dimensions of x.
 inline Expected gamma_of(const NamedShape& x, const at::Tensor& gamma) {
     require_last_dims("gamma", gamma.sizes(), x);
     return shaped_like(gamma);

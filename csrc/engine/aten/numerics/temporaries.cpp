@@ -13,7 +13,7 @@
 namespace torch_aclnn::host::aten {
 namespace {
 
-// malloc keeps smaller ones itself.
+// malloc keeps blocks that are smaller.
 constexpr size_t kLargeBytes = size_t{64} << 10;
 // The limit of kept memory: enough for the temporaries of one adapter after another, not for those of a whole network.
 constexpr size_t kKeptBytes = size_t{512} << 20;
@@ -61,7 +61,7 @@ class Blocks {
         return memory;
     }
 
-    // False if the memory is of no block.
+    // Returns false if the memory is of no block.
     bool leave(void* memory) {
         const std::lock_guard lock(mutex_);
         auto used = used_.extract(memory);
@@ -71,7 +71,7 @@ class Blocks {
         return true;
     }
 
-    // Never destroyed, because tensors may outlive what is static.
+    // Blocks are never destroyed, because tensors may outlive static objects.
     static Blocks& blocks() {
         static auto* const blocks = new Blocks;
         return *blocks;
@@ -105,7 +105,7 @@ class Blocks {
 
 void release(void* memory);
 
-// Torch's allocator, but for what adapters allocate.
+// Torch's allocator, except for what adapters allocate.
 class TemporariesAllocator final : public c10::Allocator {
    public:
     explicit TemporariesAllocator(c10::Allocator& of_torch) : of_torch_(of_torch) {}

@@ -21,19 +21,17 @@ inline constexpr bool kIsOptional = false;
 template <class Member>
 inline constexpr bool kIsOptional<std::optional<Member>> = true;
 
-// What the types that a body meets depend on: the types and ranks of tensors, the types and sizes of numbers, and which arguments are
-// given.
+// What decides the types that a body meets: the types and ranks of tensors, the types and sizes of numbers, and which arguments are given.
 template <class Value>
 constexpr bool decides_types() {
     return kIsOptional<Value> || kIsList<Value> || std::is_same_v<Value, at::Tensor> || requires(Value value) { value.tensor(); } ||
            std::is_same_v<Value, at::Scalar> || std::is_same_v<Value, std::string_view> || std::is_same_v<Value, at::ScalarType> ||
            (std::is_integral_v<Value> && sizeof(Value) <= 4);
 }
-// A hash of these.
 inline uint64_t type_signature(const at::Tensor& tensor) {
     return 1 + static_cast<uint64_t>(tensor.scalar_type()) + 64 * static_cast<uint64_t>(tensor.dim());
 }
-// The type of a number, and which types cannot hold it: ATen throws where it converts the number to one of these.
+// The signature has the type of a number, and which types cannot hold it: ATen throws where it converts the number to one of these.
 uint64_t type_signature(const at::Scalar& number);
 template <class Value>
 uint64_t type_signature(const Value& value) {
@@ -60,7 +58,8 @@ void add_type_signature(uint64_t& signature, const Value& value) {
     if constexpr (decides_types<Value>()) signature = (signature ^ type_signature(value)) * 0x9E3779B97F4A7C15u;
 }
 
-// Calls the function with each tensor of the value, of a trial's own copy of the arguments. False for a type that is not known here.
+// Calls the function with each tensor of the value, in a trial's own copy of the arguments. Returns false for a type that is not known
+// here.
 template <class Value>
 bool visit_tensors(Value& value, const std::function<void(at::Tensor&)>& visit) {
     if constexpr (std::is_same_v<Value, at::Tensor>) {

@@ -15,8 +15,8 @@ Expected of_gradient(const at::Tensor& gradOutput, const at::Tensor& self) {
     return broadcast({{"gradOutput", gradOutput}, {"self", self}});
 }
 
-// torch_npu sends gelu(approximate="tanh") to the entry points that have no mode, too; a C program that calls them means what it says.
-// Written in phase 1, once per process.
+// torch_npu sends gelu(approximate="tanh") to the entry points that have no mode, too; a C program that calls them means what it says. The
+// warning is written in phase 1, once per process.
 void warn_of_lost_gelu_mode(const char* entry_point) {
     static const bool told = [entry_point] {
         void* const torch_npu = dlopen("libtorch_npu.so", RTLD_LAZY | RTLD_NOLOAD);
@@ -38,14 +38,12 @@ void require_result_of_growing(const char* name, const at::Scalar& slope, bool i
     if (is_result && slope.toDouble() < 0) refuse(name, "a number from 0 on, as the forward's result is given", c10::str(slope));
 }
 
-// One weight for all channels, or one for each: those of dimension 1.
+// There is one weight for all channels, or one for each; channels are dimension 1.
 Elements slopes(const at::Tensor& weight, const at::Tensor& self) {
     return elements(weight.numel() == 1 || self.dim() < 2 ? 1 : self.size(1));
 }
 
 }  // namespace
-
-// The second tensor of the first two functions is the forward's output.
 
 // ATen's kernel for plain tensors takes one shape and data type only.
 static at::Tensor gelu_gradient(const at::Tensor& gradient, const at::Tensor& input, std::string_view approximate) {
@@ -54,7 +52,7 @@ static at::Tensor gelu_gradient(const at::Tensor& gradient, const at::Tensor& in
     return at::gelu_backward(tensors[0].to(type), tensors[1].to(type), approximate);
 }
 
-// The logistic approximation of gelu.
+// This is the logistic approximation of gelu.
 static void compute(const call::FastGelu& a) {
     const at::Tensor x = upcast(a.self);
     write(a.out, x * at::sigmoid(x * 1.702));

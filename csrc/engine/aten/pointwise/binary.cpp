@@ -7,7 +7,7 @@
 namespace torch_aclnn::host::aten {
 namespace {
 
-// How a quotient is rounded: 0 not at all, 1 towards zero, 2 downwards.
+// A quotient is not rounded (0), or rounded towards zero (1) or downwards (2).
 std::optional<std::string_view> read_rounding(const char* name, int mode) {
     require_between(name, mode, 0, 2);
     return mode == 0 ? std::nullopt : std::optional<std::string_view>(mode == 1 ? "trunc" : "floor");

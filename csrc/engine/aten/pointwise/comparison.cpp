@@ -4,7 +4,7 @@
 
 using namespace torch_aclnn::host::aten;
 
-// ATen orders no wide unsigned integers: the same numbers, or, of 64 bits, others in the same order.
+// ATen does not order wide unsigned integers, so this returns the same numbers in int64 or, for 64 bits, others in the same order.
 static at::Tensor ordered(const at::Tensor& values) {
     switch (values.scalar_type()) {
         case at::kUInt16:

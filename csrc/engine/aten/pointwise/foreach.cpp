@@ -19,7 +19,6 @@ void for_each(at::TensorList outs, Compute compute) {
     }
 }
 
-// How numbers are rounded, as a number.
 int64_t as_round_mode(const char* name, const at::Scalar& mode) {
     switch (mode.toLong()) {
         case 1:

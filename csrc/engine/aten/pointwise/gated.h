@@ -16,12 +16,12 @@ struct Gated {
     at::Tensor plain, activated;
 };
 
-// silu of one half of the features, times the other.
+// Returns silu of one half of the features, times the other.
 inline at::Tensor swiglu(const at::Tensor& x, bool activate_left) {
     const std::vector<at::Tensor> halves = x.chunk(2, -1);
     return at::silu(halves[activate_left ? 0 : 1]) * halves[activate_left ? 1 : 0];
 }
-// SwiGLU of pairs of neighbouring features, with limits.
+// Returns SwiGLU of pairs of neighbouring features, with limits.
 inline at::Tensor swiglu_by_pairs(const at::Tensor& x, double limit, double alpha, double bias) {
     const at::Tensor pairs = x.unflatten(-1, at::IntArrayRef{-1, 2});
     const at::Tensor gate = pairs.select(-1, 0).clamp_max(limit), linear = pairs.select(-1, 1).clamp(-limit, limit);

@@ -34,7 +34,7 @@ static void compute(const call::FatreluMul& a) {
     const Gated gated(a.input, -1, true);
     write(a.out, gated.activated.masked_fill(gated.activated <= upcast(a.threshold).reshape({}), 0) * gated.plain);
 }
-// The gradient of the forward that activates the right half.
+// The forward activates the right half.
 static void compute(const call::GeGluBackward& a) {
     const Gated gated(a.self, a.dim, false);
     const at::Tensor grad = upcast(a.gradOutput);

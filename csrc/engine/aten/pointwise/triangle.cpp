@@ -12,7 +12,7 @@
 namespace torch_aclnn::host::aten {
 namespace {
 
-// Rows can be copied as bytes, from memory that is the result's or shares none with it.
+// Whether rows can be copied as bytes, from memory that is the result's or shares none with it.
 bool has_rows_of_bytes(const at::Tensor& out, const at::Tensor& self) {
     const char *const from = static_cast<const char*>(self.const_data_ptr()), *const to = static_cast<const char*>(out.const_data_ptr());
     const auto bytes = static_cast<int64_t>(self.nbytes());

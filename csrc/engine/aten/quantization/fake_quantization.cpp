@@ -10,7 +10,7 @@ static void compute(const call::FakeQuantPerChannelAffineCachemask& a) {
     write(a.out, rounded);
     write(a.mask, kept);
 }
-// With any number below 1 the input stays as it is.
+// A number below 1 leaves the input as it is.
 static void compute(const call::FakeQuantPerTensorAffineCachemask& a) {
     write_each(at::_fake_quantize_per_tensor_affine_cachemask_tensor_qparams(
                    upcast(a.self), a.scale.to(at::kFloat), a.zeroPoint.to(at::kInt),

@@ -8,12 +8,12 @@ using namespace torch_aclnn::host::aten;
 
 namespace {
 
-// Each piece of K features times the rotation.
+// Multiplies each piece of K features by the rotation.
 at::Tensor rotated(const at::Tensor& x, const at::Tensor& rotation) {
     return at::matmul(to_double(x).unflatten(1, {-1, rotation.size(0)}), to_double(rotation)).flatten(1);
 }
 
-// One scale for each block of so many rows and columns: the largest by 127, but at least the smallest.
+// Each block of so many rows and columns has one scale: its largest number by 127, but at least the smallest scale.
 struct QuantizedBlocks {
     const at::Tensor& x;
     int64_t rows, columns;
@@ -72,7 +72,7 @@ struct QuantScatter {
     }
 };
 
-// The gradients of weight * silu(min(first, limit)) * clamp(second, -limit, limit), of the rows before `rows`; no limit is 0.
+// The gradients of weight * silu(min(first, limit)) * clamp(second, -limit, limit), for the rows before `rows`; a limit of 0 means none.
 struct SwigluGradient {
     const at::Tensor &grad, &x;
     const OptTensor &weight, &origin;
@@ -108,7 +108,7 @@ Elements inverses_of(const at::Tensor& x, const at::Tensor& gamma) {
 
 }  // namespace
 
-// The ends of groups of rows, of which the last is that of all.
+// groupIndex has the ends of groups of rows, of which the last is that of all.
 static void compute(const call::GroupQuant& a) {
     const at::Tensor numbers = to_double(a.x) * rows_of_groups(to_double(a.scale), a.groupIndex, a.x.size(0));
     a.y.store(plus(numbers, a.offset));
@@ -117,7 +117,7 @@ static void check(const call::GeluQuant& a) {
     if (a.quantMode == "static" && !given(a.inputScale)) refuse_null("inputScale", "a tensor, as quantMode is static");
     require_bytes("y", a.y);
 }
-// Before the quantisation of rows, a scale smooths them.
+// A scale smooths the rows before they are quantised.
 static void compute(const call::GeluQuant& a) {
     const at::Tensor activated = at::gelu(to_double(a.self), a.approximate);
     if (a.quantMode == "static") return a.y.store(scaled(activated, *a.inputScale, a.inputOffset, false));
@@ -149,7 +149,7 @@ static void compute(const call::SwigluGroupQuantGrad& a) {
     if (given(a.weight)) write(a.gradWeight, SwigluGradient::kept(gradient.of_weight(), a.groupIndex));
 }
 
-// The left and right factors of each matrix of x.
+// Each matrix of x has a left and a right factor.
 static void compute(const call::FlatQuant& a) {
     const at::Tensor product = at::matmul(at::matmul(to_double(a.kroneckerP1), to_double(a.x)), to_double(a.kroneckerP2));
     const at::Tensor scale = product.flatten(1).abs().amax(1) / (7 * a.clipRatio);

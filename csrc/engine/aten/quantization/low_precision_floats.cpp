@@ -62,7 +62,7 @@ double number_of_code(aclDataType dtype, int code) {
     return (code & sign_bit) != 0 ? -size : size;
 }
 
-// All numbers of a data type, and those that are finite and not negative with their codes, rising.
+// All numbers of a data type, and, rising, those that are finite and not negative, with their codes.
 struct NumberTable {
     explicit NumberTable(aclDataType dtype) {
         const int count = has_half_a_byte(dtype) ? 16 : 256;

@@ -15,15 +15,13 @@ inline bool has_half_a_byte(aclDataType dtype) {
     return dtype == ACL_FLOAT4_E2M1 || dtype == ACL_FLOAT4_E1M2;
 }
 
-// Refuses such a data type on other products.
 void require_few_bit_floats(const char* name, aclDataType dtype);
 
-// The largest finite number, and its exponent.
 double largest_of(aclDataType dtype);
 int largest_exponent(aclDataType dtype);
 
-// The numbers in float64 of codes in UINT8, and the codes of numbers, rounded to the nearest ("rint", halfway cases to even; "round", away
-// from zero) or down ("floor"). What is too large becomes the largest number.
+// Converts codes in UINT8 to numbers in float64, and numbers to codes, rounded to the nearest ("rint", halfway cases to even; "round", away
+// from zero) or down ("floor"). A number that is too large becomes the largest.
 at::Tensor decoded(const at::Tensor& codes, aclDataType dtype);
 at::Tensor encoded(const at::Tensor& numbers, aclDataType dtype, std::string_view rounding);
 

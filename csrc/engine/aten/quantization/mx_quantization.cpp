@@ -19,7 +19,7 @@ aclDataType read_few_bit_number(const char* name, int64_t number) {
     return dtype;
 }
 
-// What the result is quantised to: its type is named, and those of eight bits round to the nearest alone.
+// The result's type is named, and numbers of eight bits are rounded to the nearest only.
 void require_mx_type(const char* name, const PackableTensor& y, aclDataType named, std::string_view rounding) {
     const aclDataType dtype = y.float_type();
     if (dtype == ACL_HIFLOAT8 || dtype == ACL_FLOAT8_E8M0)
@@ -32,7 +32,7 @@ void require_mx_type(const char* name, const PackableTensor& y, aclDataType name
 int64_t mx_blocks(int64_t size, int64_t block) {
     return (size + block - 1) / block;
 }
-// {..., blocks, block}, the last block filled up with zeros.
+// Returns {..., blocks, block}, with the last block filled up with zeros.
 at::Tensor in_mx_blocks(const at::Tensor& x, int64_t axis, int64_t block) {
     const at::Tensor last = x.movedim(axis, -1);
     return at::constant_pad_nd(last, {0, mx_blocks(last.size(-1), block) * block - last.size(-1)}).unflatten(-1, {-1, block});
@@ -40,17 +40,17 @@ at::Tensor in_mx_blocks(const at::Tensor& x, int64_t axis, int64_t block) {
 at::Tensor out_of_mx_blocks(const at::Tensor& blocks, int64_t axis, int64_t size) {
     return blocks.flatten(-2).narrow(-1, 0, size).movedim(-1, axis);
 }
-// floor(log2(x)), and the lowest exponent of a scale for zero.
+// Returns floor(log2(x)), and the lowest exponent of a scale for zero.
 at::Tensor exponents_of(const at::Tensor& x) {
     const at::Tensor exponent = std::get<1>(at::frexp(x)).to(at::kDouble) - 1;
     return exponent.masked_fill(x == 0, -1000);
 }
 
-// The power of two of each block of x along the axis.
+// Returns the power of two of each block of x along the axis.
 at::Tensor mx_exponents(const at::Tensor& x, int64_t axis, int64_t block, aclDataType dtype) {
     return (exponents_of(in_mx_blocks(x, axis, block).abs().amax(-1)) - largest_exponent(dtype)).clamp(-127, 127);
 }
-// x times the powers of two of its blocks, or by them.
+// Multiplies x by the powers of two of its blocks, or divides by them.
 at::Tensor by_mx_exponents(const at::Tensor& x, const at::Tensor& exponents, int64_t axis, int64_t block) {
     const at::Tensor scaled = in_mx_blocks(x, axis, block) * at::exp2(exponents).unsqueeze(-1);
     return out_of_mx_blocks(scaled, axis, x.size(axis));
@@ -59,7 +59,7 @@ void store_exponents(const at::Tensor& exponents, int64_t axis, const PackableTe
     const at::Tensor pairs = at::constant_pad_nd(exponents, {0, exponents.size(-1) % 2}, -127).unflatten(-1, {-1, 2});
     scale.store(at::exp2(pairs.movedim(-2, from_front(axis, exponents.dim()))));
 }
-// The exponents of the blocks of so many values along the axis.
+// Returns the exponents of the blocks of `size` values along the axis.
 at::Tensor loaded_exponents(const at::Tensor& scales, int64_t axis, int64_t size) {
     const at::Tensor pairs = scales.movedim(from_front(axis, scales.dim() - 1), -2).flatten(-2);
     return at::log2(pairs.narrow(-1, 0, mx_blocks(size, kMxBlock)));
@@ -105,7 +105,7 @@ struct QuantMax {
         const std::string_view expected = dtype == ACL_HIFLOAT8 ? "round" : "rint";
         if (rounding != expected) refuse("roundMode", std::string(expected), std::string(rounding));
     }
-    // Each group of rows by its scale; a group without rows has the largest number 0.
+    // Quantises each group of rows by its scale; the largest number of a group without rows is 0.
     void run(const std::vector<Range>& groups, std::string_view rounding, const PackableTensor& y, at::Tensor& amax) const {
         at::Tensor numbers = to_double(x).clone();
         for (const Range& group : groups) {
@@ -117,7 +117,7 @@ struct QuantMax {
     }
 };
 
-// The same of groups of rows, each of which has scales of its own.
+// Quantises groups of rows, each of which has scales of its own.
 void mx_quantise_groups(at::Tensor x, const std::vector<Range>& groups, std::string_view rounding, const PackableTensor& y,
                         const PackableTensor& scale) {
     at::Tensor all = at::full({2 * scale.sizes()[0], x.size(1)}, -127, at::kDouble);
@@ -132,8 +132,8 @@ void mx_quantise_groups(at::Tensor x, const std::vector<Range>& groups, std::str
     scale.store(at::exp2(all.unflatten(0, {-1, 2}).transpose(1, 2)));
 }
 
-// A scale for each block of rows and columns, where the blocks of rows begin anew with each group: the largest by that of the type, but at
-// most 1 by the smallest. A group's scales lie as those of grouped MX quantisation do.
+// Each block of rows and columns has a scale, where the blocks of rows begin anew with each group: the block's largest number by that of
+// the type, but at most 1 by the smallest. A group's scales lie as those of grouped MX quantisation do.
 struct GroupedBlocks {
     const at::Tensor &x, &ends;
     double smallest;
@@ -238,7 +238,7 @@ static void check(const call::DynamicDualLevelMxQuant& a) {
     require_between("level0BlockSize", a.level0BlockSize, 512, 512);
     require_between("level1BlockSize", a.level1BlockSize, kMxBlock, kMxBlock);
 }
-// A scale of FLOAT for each 512 values, by which the largest is that of FLOAT4_E2M1; what is left is rounded to the type of x.
+// Each 512 values have a scale of FLOAT, by which the largest becomes that of FLOAT4_E2M1; the quotients are rounded to the type of x.
 static void compute(const call::DynamicDualLevelMxQuant& a) {
     const at::Tensor blocks = in_mx_blocks(to_double(a.x), -1, 512);
     const at::Tensor scale = blocks.abs().amax(-1) / largest_of(ACL_FLOAT4_E2M1);
@@ -267,7 +267,7 @@ static void compute(const call::AddRmsNormDynamicMxQuant& a) {
     if (a.outputRstd) write(a.rstd, result.inverse);
 }
 
-// Squares of 32 times 32 values, whose one scale is that of a block of each of their rows and of each of their columns.
+// A square of 32 times 32 values has one scale, which is that of a block of each of its rows and of each of its columns.
 static void compute(const call::DynamicBlockMxQuant& a) {
     const at::Tensor numbers = to_double(a.x), of_rows = in_mx_blocks(numbers.abs(), -1, kMxBlock).amax(-1);
     const at::Tensor largest = in_mx_blocks(of_rows, -2, kMxBlock).amax(-1);  // {..., blocks of columns, blocks of rows}
@@ -287,7 +287,8 @@ static void check(const call::SwigluGroupQuant& a) {
     require_number_between("clampLimit", a.clampLimit, 0, 1e300);
     require_number_between("dstTypeMax", a.dstTypeMax, 0, largest_of(ACL_HIFLOAT8));
 }
-// silu(min(first, limit)) * clamp(second, -limit, limit) * weight, and a scale for each group of rows by which its largest is dstTypeMax.
+// The result is silu(min(first, limit)) * clamp(second, -limit, limit) * weight, with a scale for each group of rows by which its largest
+// is dstTypeMax.
 static void compute(const call::SwigluGroupQuant& a) {
     const std::vector<at::Tensor> halves = to_double(a.x).chunk(2, -1);
     const bool limited = a.clampLimit != 0;
@@ -298,7 +299,7 @@ static void compute(const call::SwigluGroupQuant& a) {
     at::Tensor rows = result.flatten(0, -2).clone(), scales = at::zeros(a.yScale.sizes(), at::kDouble);
     const at::Tensor all = rows.clone();
     const std::vector<int64_t> sizes = given(a.groupIndex) ? numbers(*a.groupIndex) : std::vector<int64_t>{rows.size(0)};
-    rows.zero_();  // of those that belong to no group
+    rows.zero_();  // rows that belong to no group stay zero
     for (const Range& group : groups_of(sizes, 1, rows.size(0), scales.numel())) {
         const at::Tensor part = all.narrow(0, group.first, group.size);
         const at::Tensor largest = part.numel() == 0 ? at::zeros({}, at::kDouble) : part.abs().amax();

@@ -9,7 +9,7 @@
 namespace torch_aclnn::host::aten {
 namespace {
 
-// The last dimension, or the one before it where the matrix is transposed.
+// Returns the last dimension, or the one before it where the matrix is transposed.
 int64_t contiguous_dim(const aclTensor& tensor) {
     const int64_t last = static_cast<int64_t>(tensor.rank()) - 1;
     if (last < 1 || tensor.strides[last - 1] != 1) return last;
@@ -17,19 +17,17 @@ int64_t contiguous_dim(const aclTensor& tensor) {
     return column || tensor.strides[last] != 1 ? last - 1 : last;
 }
 
-// FRACTAL_NZ, whose blocks of four-bit numbers have a format of their own.
+// Whether the format is FRACTAL_NZ, whose blocks of four-bit numbers have a format of their own.
 bool is_in_blocks(const aclTensor& tensor) {
     return tensor.format == ACL_FORMAT_FRACTAL_NZ || (tensor.format == kFractalNzC032 && has_half_a_byte(tensor.dtype));
 }
 
-// A tensor of any type of eight bits.
 at::Tensor read_codes(const char* name, const aclTensor& tensor) {
     const auto bytes = std::make_unique<aclTensor>(tensor);
     bytes->dtype = ACL_UINT8;
     return read_tensor(name, bytes.get());
 }
 
-// The bytes of numbers of four bits.
 at::Tensor read_bytes(const char* name, const aclTensor& tensor, int64_t packed_dim) {
     const auto bytes = std::make_unique<aclTensor>(tensor);  // in the pool, where readers look for handles
     bytes->dtype = ACL_UINT8;
@@ -123,7 +121,6 @@ std::vector<int64_t> PackableTensor::sizes() const {
     return sizes;
 }
 
-// The bits of each number.
 at::Tensor PackableTensor::unpacked() const {
     const at::Tensor stored = plain();
     if (!has_four_bits()) return stored;
@@ -212,9 +209,9 @@ void write_rounded(at::Tensor& out, const at::Tensor& numbers) {
 }
 
 DynamicallyQuantised quantise_rows(const at::Tensor& x, int64_t largest) {
-    // Rows without elements have no largest one.
+    // A row without elements has no largest one.
     const at::Tensor scale = x.numel() == 0 ? x.sum(-1, true) : x.abs().amax(-1, true) / largest;
-    return {at::where(scale == 0, x, x / scale), scale.squeeze(-1)};  // a row of zeros stays one
+    return {at::where(scale == 0, x, x / scale), scale.squeeze(-1)};  // a row of zeros stays a row of zeros
 }
 
 void store_rows(const at::Tensor& rows, const PackableTensor& y, const OptTensor& scale) {

@@ -28,7 +28,7 @@ class PackableTensor {
     void store(const at::Tensor& numbers, std::string_view rounding = "rint") const;
     int64_t largest() const { return has_four_bits() ? 7 : 127; }
 
-    // The sizes alone, for checks that take a tensor.
+    // Returns a tensor that has the sizes alone, for checks that take a tensor.
     at::Tensor placeholder() const;
 
     const at::Tensor& tensor() const { return stored_; }
@@ -55,9 +55,9 @@ inline PackableTensor read_packable(const char* name, const aclTensor* handle) {
 PackableTensor read_in_blocks(const char* name, const aclTensor* handle);  // in FRACTAL_NZ
 std::vector<PackableTensor> read_packables(const char* name, const aclTensorList* handle);
 
-// The data type of a quantised result: INT8, or four bits as INT4 or INT32.
+// The data type of a quantised result is INT8, or four bits as INT4 or INT32.
 aclDataType read_quantised_dtype(const char* name, aclDataType dtype);
-// That data type passed as an int64, of which only the lower half is read: where torch_npu passes an int, the upper half is not defined.
+// The data type comes as an int64, of which only the lower half is read: where torch_npu passes an int, the upper half is not defined.
 aclDataType read_quantised_number(const char* name, int64_t number);
 
 namespace kind {
@@ -80,7 +80,6 @@ void require_expected(const char* name, const PackableTensor& tensor, const IfWa
 inline at::Tensor to_double(const at::Tensor& tensor) {
     return tensor.to(at::kDouble);
 }
-// Adds or multiplies by numbers where they are given.
 inline at::Tensor plus(const at::Tensor& x, const OptTensor& numbers) {
     return given(numbers) ? x.add(to_double(*numbers)) : x;
 }
@@ -92,13 +91,12 @@ inline at::Tensor scaled(const at::Tensor& x, const at::Tensor& scale, const Opt
     return plus(divide ? x.div(to_double(scale)) : x.mul(to_double(scale)), offset);
 }
 
-// 161002 unless the numbers have eight bits.
 void require_bytes(const char* name, const PackableTensor& y);
 
-// The numbers of a scale. As INT64 or UINT64 it has the bits of a FLOAT in its lower half, as aclnnTransQuantParamV2 writes them.
+// Returns the numbers of a scale. INT64 and UINT64 have the bits of a FLOAT in their lower halves, as aclnnTransQuantParamV2 writes them.
 at::Tensor scale_values(const at::Tensor& scale);
 
-// Rounds to the nearest number, of two the even one, and cuts off at the ends of an integral data type's range.
+// Rounds to the nearest number, halfway cases to even, and cuts off at the ends of an integral data type's range.
 void write_rounded(at::Tensor& out, const at::Tensor& numbers);
 
 // Numbers between -largest and largest after rounding, and the scale that makes them so: the largest of each row by `largest`.
@@ -109,7 +107,7 @@ DynamicallyQuantised quantise_rows(const at::Tensor& x, int64_t largest);
 // Writes rows, quantised to the data type of y, in the shape of y.
 void store_rows(const at::Tensor& rows, const PackableTensor& y, const OptTensor& scale);
 
-// For each of `rows` rows the row of `per_group` that its group has. Group i ends before row ends[i].
+// Returns for each of `rows` rows the row of `per_group` that its group has. Group i ends before row ends[i].
 at::Tensor rows_of_groups(const at::Tensor& per_group, const at::Tensor& ends, int64_t rows);
 
 }  // namespace torch_aclnn::host::aten

@@ -9,7 +9,7 @@ using namespace torch_aclnn::host::aten;
 
 namespace {
 
-// x / rms(x) gamma + beta, in float64.
+// Returns x / rms(x) gamma + beta, in float64.
 at::Tensor normalised(const at::Tensor& x, const at::Tensor& gamma, const OptTensor& beta, double epsilon) {
     return plus(rms_normal(x, gamma, epsilon).normal * to_double(gamma), beta);
 }
@@ -25,7 +25,7 @@ bool second_wanted(const std::optional<std::vector<unsigned char>>& mask, const 
     return mask && !mask->empty() ? (*mask)[1] != 0 : given(smooth1) && given(smooth2);
 }
 
-// The values for each row: one row for all of them, or one for each group.
+// Returns the values for each row: there is one row for all of them, or one for each group.
 at::Tensor of_rows(const at::Tensor& values, const OptTensor& ends, int64_t rows) {
     const at::Tensor numbers = to_double(values);
     if (!ends) return numbers;
@@ -46,12 +46,13 @@ void require_of_rows(const char* name, const OptTensor& values, const OptTensor&
         refuse(name, c10::str("a row of ", features, " values, or one value, for each group"), shape_text(values->sizes()));
 }
 
-// What is the largest of each row; a static quantisation does not write it.
+// The outputs have the largest number of each row; a static quantisation does not write them.
 IfWanted<> scales_of_halves(const at::Tensor& x, std::string_view mode) {
     return if_wanted(mode == "dynamic", without_dim(x.sizes(), -1));
 }
 
-// Statically, by scales and offsets; or dynamically, by what is the largest of each row. The scale is what the numbers were multiplied by.
+// Quantises statically, by scales and offsets, or dynamically, by the largest number of each row. The scale is what the numbers were
+// multiplied by.
 void swiglu_quant(const at::Tensor& x, const OptTensor& smooth, const OptTensor& offsets, const OptTensor& ends, bool activate_left,
                   bool dynamic, const PackableTensor& y, at::Tensor& scale) {
     const at::Tensor rows = swiglu(to_double(x).flatten(0, -2), activate_left);
@@ -65,7 +66,7 @@ void swiglu_quant(const at::Tensor& x, const OptTensor& smooth, const OptTensor&
     write(scale, 1 / result.scale);
 }
 
-// The numbers that the quantised x represents.
+// Returns the numbers that the quantised x represents.
 at::Tensor dequantised(const call::DequantSwigluQuant& a, const OptTensor& ends) {
     at::Tensor rows = to_double(a.x).flatten(0, -2);
     const int64_t count = rows.size(0);
@@ -106,7 +107,7 @@ static void check(const call::AddRmsNormDynamicQuantV2& a) {
         refuse_null("smoothScale1", "a tensor, as smoothScale2 is given without outputMask");
 }
 
-// What is not used may be anything.
+// An argument that is not used may be anything.
 static void check(const call::SwiGluQuant& a) {
     const int64_t half = halved("x", a.x, -1).sizes.back();
     require_of_rows("smoothScales", a.smoothScales, a.groupIndex, a.x, half);

@@ -15,7 +15,7 @@ at::Tensor rounded(const at::Tensor& x, std::string_view mode) {
     return mode == "trunc" ? at::trunc(x) : at::round(x);
 }
 
-// The values of one dimension, in a shape that broadcasts with x.
+// Returns the values of one dimension, in a shape that broadcasts with x.
 at::Tensor along(const at::Tensor& values, const at::Tensor& x, int64_t axis) {
     if (values.dim() != 1 || x.dim() < 2) return to_double(values);
     std::vector<int64_t> sizes(x.dim(), 1);
@@ -23,7 +23,7 @@ at::Tensor along(const at::Tensor& values, const at::Tensor& x, int64_t axis) {
     return to_double(values).view(sizes);
 }
 
-// One number for all of x or for each place along the axis; or what broadcasts to x.
+// There is one number for all of x, one for each place along the axis, or a tensor that broadcasts to x.
 BroadcastsTo of_axis(const at::Tensor& values, const at::Tensor& x, int64_t axis) {
     return values.dim() != 1 || x.dim() < 2 ? broadcasts_to(x) : broadcasts_to(shape({x.size(axis)}));
 }
@@ -36,7 +36,7 @@ void quantise(const at::Tensor& x, const at::Tensor& scale, const OptTensor& off
     y.store(rounded(numbers, mode));
 }
 
-// The input of the quantisation: the rows of x times the smooth scales, which may have one row for each group of rows.
+// Returns the rows of x times the smooth scales, which may have one row for each group of rows.
 at::Tensor smoothed(const at::Tensor& x, const OptTensor& smooth, const OptTensor& group_ends) {
     const at::Tensor numbers = to_double(x);
     if (!given(smooth)) return numbers;
@@ -45,7 +45,7 @@ at::Tensor smoothed(const at::Tensor& x, const OptTensor& smooth, const OptTenso
     return (rows * rows_of_groups(to_double(*smooth), *group_ends, rows.size(0))).view(x.sizes());
 }
 
-// The dimensions that have one scale together.
+// Returns the dimensions that share a scale.
 std::vector<int64_t> dims_of_one_scale(const at::Tensor& x, std::string_view rows) {
     if (rows == "perchannel") return {-2};
     std::vector<int64_t> dims{-1};
@@ -77,10 +77,10 @@ void quantise_dynamically(const at::Tensor& x, std::string_view rows, bool symme
     write(offset_out, offset);
 }
 
-// The bits of a FLOAT without the lowest 13, which hardware does not read.
+// Returns the bits of a FLOAT without the lowest 13, which hardware does not read.
 at::Tensor hardware_bits(const at::Tensor& scale, bool round) {
     at::Tensor bits = at::bitwise_and(scale.contiguous().view(at::kInt).to(at::kLong), 0xFFFFFFFF);
-    if (round) bits = bits + 0xFFF + at::bitwise_and(at::bitwise_right_shift(bits, 13), 1);  // to the nearest, of two the even one
+    if (round) bits = bits + 0xFFF + at::bitwise_and(at::bitwise_right_shift(bits, 13), 1);  // to the nearest, halfway cases to even
     return at::bitwise_and(bits, 0xFFFFE000);
 }
 
@@ -93,13 +93,12 @@ void transform_parameters(const at::Tensor& scale, const OptTensor& offset, bool
     out.view(at::kLong).copy_(packed.reshape(out.sizes()));
 }
 
-// One number for each scale and offset.
 Elements parameters(const at::Tensor& scale, const OptTensor& offset) {
     const Expected together = given(offset) ? broadcast({{"scale", scale}, {"offset", *offset}}) : shaped_like(scale);
     return elements(c10::multiply_integers(together.sizes));
 }
 
-// Numbers of the program's memory.
+// Returns numbers in the program's memory.
 at::Tensor host_numbers(const char* name, const float* values, uint64_t count) {
     if (count < 1 || count > uint64_t{1} << 40) refuse(name, "at least 1 value, and no more than 2^40", std::to_string(count));
     return view_of(const_cast<float*>(values), count * sizeof(float), {static_cast<int64_t>(count)}, {1}, at::kFloat).clone();

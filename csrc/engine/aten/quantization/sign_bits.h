@@ -1,4 +1,4 @@
-// Eight signs in a byte, from its lowest bit on; 1 is a number from 0 on. What the last byte lacks is 0.
+// Eight signs in a byte, from its lowest bit on; 1 stands for a number from 0 on. Bits that the last byte does not need are 0.
 #pragma once
 
 #include <ATen/ATen.h>
@@ -11,7 +11,7 @@ inline at::Tensor packed_signs(const at::Tensor& numbers) {
     return at::bitwise_left_shift(filled, at::arange(8, at::kByte)).sum(1, false, at::kByte);
 }
 
-// 1 or -1 for each bit.
+// Returns 1 or -1 for each bit.
 inline at::Tensor unpacked_signs(const at::Tensor& bytes) {
     const at::Tensor bits = at::bitwise_and(at::bitwise_right_shift(bytes.reshape({-1, 1}), at::arange(8, at::kByte)), 1);
     return bits.to(at::kFloat) * 2 - 1;

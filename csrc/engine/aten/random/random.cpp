@@ -13,13 +13,13 @@ void fill_uniform(at::Tensor& out, double from, double to, const PhiloxStream& s
     out.copy_(drawn<double>(out.sizes(), [&](int64_t i) { return stream.uniform(i, digits) * (to - from) + from; }));
 }
 
-// Whole numbers of [from, to), in any dtype.
+// Fills with whole numbers of [from, to), in any dtype.
 void fill_random(at::Tensor& out, int64_t from, int64_t to, const PhiloxStream& stream) {
     const uint64_t range = uint64_t(to) - uint64_t(from);
     out.copy_(drawn<int64_t>(out.sizes(), [&](int64_t i) { return int64_t(uint64_t(from) + stream.integer(i, range)); }));
 }
 
-// Whole numbers from 0 to the largest that the type has, of floating point types those up to which it has each.
+// Fills with whole numbers from 0 to the largest of the type; floating-point types have them up to where gaps begin.
 void fill_random(at::Tensor& out, const PhiloxStream& stream) {
     int64_t range = 2;  // of BOOL
     if (out.is_floating_point())
@@ -37,7 +37,7 @@ void fill_exponential(at::Tensor& out, double lambda, const PhiloxStream& stream
     out.copy_(drawn<double>(out.sizes(), [&](int64_t i) { return -std::log1p(-stream.uniform(i)) / lambda; }));
 }
 
-// ATen's algorithm, on a generator of its own for each call.
+// This is ATen's algorithm, on a generator of its own for each call.
 void write_multinomial(at::Tensor& out, const at::Tensor& self, int64_t draws, bool replacement, const PhiloxStream& stream) {
     at::Generator generator = at::make_generator<at::CPUGeneratorImpl>(stream.bits(0));
     write(out, at::multinomial(upcast(self), draws, replacement, generator));

@@ -26,7 +26,7 @@ class PhiloxStream {
         return high << 32 | low;
     }
 
-    // A multiple of 2^-digits in [0, 1): a type with that many digits of mantissa holds it exactly, so that no rounding makes a 1.
+    // Returns a multiple of 2^-digits in [0, 1): a type with that many digits of mantissa holds it exactly, so that no rounding makes a 1.
     double uniform(uint64_t i, int digits = 53) const { return static_cast<double>(bits(i) >> (64 - digits)) / (uint64_t(1) << digits); }
 
     double normal(uint64_t i) const {
@@ -35,7 +35,7 @@ class PhiloxStream {
         return radius * std::cos(2 * M_PI * (engine() * 0x1p-32 + engine() * 0x1p-64));
     }
 
-    // A whole number of [0, range); a range of 0 means 2^64.
+    // Returns a whole number of [0, range); a range of 0 means 2^64.
     uint64_t integer(uint64_t i, uint64_t range) const { return range == 0 ? bits(i) : bits(i) % range; }
 
    private:
@@ -78,7 +78,7 @@ inline at::Tensor leaky(const at::Tensor& self, const at::Tensor& noise, double 
     return x * noise.reshape(x.sizes());
 }
 
-// A seed or an offset in device memory: one number that is read when the operator runs.
+// A seed or an offset in device memory is one number, which is read when the operator runs.
 inline at::Tensor read_number(const char* name, const aclTensor* handle) {
     at::Tensor number = read_tensor(name, handle);
     if (number.numel() != 1) refuse(name, "one element", c10::str("shape ", number.sizes()));

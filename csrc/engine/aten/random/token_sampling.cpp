@@ -20,7 +20,7 @@ struct SamplingResults {
     const OptTensor &logits, &order, &likelihoods;
 };
 
-// One sequence's tokens, the most likely first, of which those that do not count are dropped.
+// The tokens of one sequence, the most likely first, without those that do not count.
 struct Candidates {
     at::Tensor likelihoods, order;
 

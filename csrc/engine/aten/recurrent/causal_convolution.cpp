@@ -8,7 +8,7 @@ using namespace torch_aclnn::host::aten;
 
 namespace {
 
-// Of {positions + width - 1, ..., channels}, with weights of {width, channels}.
+// Convolves {positions + width - 1, ..., channels} with weights of {width, channels}.
 at::Tensor convolved(const at::Tensor& padded, const at::Tensor& weight) {
     const int64_t width = weight.size(0), positions = padded.size(0) - width + 1;
     at::Tensor sum = at::zeros_like(padded.narrow(0, 0, positions));
@@ -23,8 +23,8 @@ at::Tensor masked_positions(const at::Tensor& x, const OptTensor& mask) {
     return mask ? x.masked_fill(mask->to(at::kBool).t().unsqueeze(2).logical_not(), 0) : x;
 }
 
-// What a cache of positions has of each sequence: its rows are those of the cache's lines that the indices name. With blocks, a sequence
-// has a line for each block of positions, of which each ends with the positions before the next block.
+// A cache of positions as each sequence sees it: its rows are those of the cache's lines that the indices name. With blocks, a sequence has
+// a line for each block of positions, of which each ends with the positions before the next block.
 struct CachedConvolution {
     const call::FusedCausalConv1d& a;
     const at::Tensor &weight = a.weight, &states = a.convStatesRef;
@@ -48,7 +48,7 @@ struct CachedConvolution {
         require_range("blockIdxFirstScheduledToken", *last_block - *first_block, 0, lines->size(1));
     }
 
-    // The result of one sequence; the cache gets its last positions.
+    // Returns the result of one sequence; the cache gets its last positions.
     at::Tensor of_sequence(int64_t i, const at::Tensor& x) const {
         const int64_t before = weight.size(0) - 1, kept = states.size(1), length = x.size(0);
         const int64_t read = line(i, initial), written = line(i, last_block);
@@ -67,7 +67,7 @@ struct CachedConvolution {
         if (a.convMode == 1) y.narrow(0, 0, std::clamp<int64_t>(before - of(computed, i), 0, length)).zero_();
         return a.residualConnection == 1 ? y + upcast(x) : y;
     }
-    // The lines of the blocks that are full.
+    // Fills the lines of the blocks that are full.
     void fill_blocks(int64_t i, const at::Tensor& padded, int64_t length) const {
         const int64_t before = weight.size(0) - 1, first = of(first_block, i), blocks = of(last_block, i) - first;
         const int64_t open = block_size - of(computed, i) % block_size, behind = ((length - open) % block_size + block_size) % block_size;
@@ -108,7 +108,6 @@ void require_cached(const char* name, const at::Tensor& x, const CachedConvoluti
     if ((blocks || of.a.convMode == 1) && !of.computed) refuse_null("numComputedTokens", "with blocks, or convMode 1");
 }
 
-// One for each sequence.
 Expected of_sequences(const at::Tensor& x, const OptTensor& starts) {
     return shape({starts && starts->dim() == 1 ? starts->size(0) - 1 : x.size(0)});
 }

@@ -7,7 +7,7 @@ using namespace torch_aclnn::host::aten;
 
 namespace {
 
-// Each head of the value has a query and a key, which it may share.
+// Each head of the value has a query and a key, which heads may share.
 struct DeltaTokens {
     at::Tensor query, key, value, decay, strength;  // {tokens, heads, ...}
 
@@ -20,7 +20,7 @@ struct DeltaTokens {
           strength(beta ? upcast(*beta) : at::ones({value.size(0), value.size(1)})) {
         if (gk) decay = decay * at::exp(upcast(*gk));
     }
-    // The state {heads, features of the value, features of the key} after a token, whose result goes to `out`.
+    // Returns the state {heads, features of the value, features of the key} after a token, whose result goes to `out`.
     at::Tensor after(const at::Tensor& state, int64_t token, const at::Tensor& out) const {
         const at::Tensor k = key[token].unsqueeze(1), faded = state * decay[token].unsqueeze(1);
         const at::Tensor missing = value[token] - (faded * k).sum(2);
@@ -35,7 +35,7 @@ void require_delta_heads(const at::Tensor& key, const at::Tensor& value) {
         refuse("value", c10::str("a multiple of the key's ", key.size(1), " heads"), shape_text(value.sizes()));
 }
 
-// Calls `use` with the number and the first token of each sequence, and the token behind it.
+// Calls `use` with the number and the first token of each sequence, and the token behind its last.
 template <class Use>
 void for_each_sequence(const at::Tensor& lengths, int64_t tokens, Use use) {
     require_range("actualSeqLengths", lengths, 0, tokens + 1);

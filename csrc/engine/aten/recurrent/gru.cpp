@@ -6,7 +6,7 @@
 using namespace torch_aclnn::host::aten;
 using namespace torch_aclnn::host::aten::gru;
 
-// Without training the lists are null.
+// The lists are null without training.
 static void compute(const call::GRU& a) {
     const RecurrentNetwork network(a.params, a.hasBiases, a.numLayers, a.bidirectional, a.batchFirst, a.batchSizes);
     const at::Tensor sequence = network.sequence(a.input), active = network.active(sequence.size(0), sequence.size(1));

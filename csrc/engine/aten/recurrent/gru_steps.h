@@ -5,12 +5,12 @@
 
 namespace torch_aclnn::host::aten::gru {
 
-// Values of all steps, {steps, batch, units} each. The backward takes the states apart from them.
+// Values of all steps, {steps, batch, units} each. The backward takes the states separately.
 struct Steps {
     at::Tensor r, z, n, hn, h;
 };
 
-// All steps of one direction; h becomes the last state.
+// Computes all steps of one direction; h becomes the last state.
 inline Steps run(const at::Tensor& input, const Weights& w, const at::Tensor& active, bool reverse, at::Tensor& h) {
     const int64_t steps = input.size(0);
     const at::Tensor of_input = at::linear(input, w.input, w.input_bias);

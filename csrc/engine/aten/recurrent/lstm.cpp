@@ -23,7 +23,7 @@ at::Tensor or_zeros(const OptTensor& grad, const at::Tensor& like) {
     return grad ? upcast(*grad) : at::zeros_like(upcast(like));
 }
 
-// A gate's four parts for each unit of the cell's state.
+// The four gates of each unit of the cell's state are side by side.
 Expected gates_of(const at::Tensor& cell) {
     if (cell.dim() != 2 || cell.size(1) > kUnbounded / 4) refuse("cx", "2 dimensions", shape_text(cell.sizes()));
     return shape({cell.size(0), 4 * cell.size(1)});
@@ -94,7 +94,7 @@ static void compute(const call::LstmBackward& a) {
     write(a.dx, network.as_given(network.backward(sequence, a.h, active, of_output, run_backward)));
 }
 
-// One step, of which the two products are given; storage keeps the gates.
+// Computes one step, of which the two products are given; storage keeps the gates.
 static void compute(const call::ThnnFusedLstmCell& a) {
     at::Tensor gates = upcast(a.inputGates) + upcast(a.hiddenGates);
     if (a.inputBias) gates = gates + upcast(*a.inputBias);

@@ -38,7 +38,7 @@ inline at::Tensor compute_gradient(const Step& all, int64_t t, const at::Tensor&
     return of_c_before;
 }
 
-// All steps of one direction; h and c become the last states.
+// Computes all steps of one direction; h and c become the last states.
 inline Step run(const at::Tensor& input, const Weights& w, const at::Tensor& active, bool reverse, at::Tensor& h, at::Tensor& c) {
     const at::Tensor gates = dense(at::linear(input, w.input, w.input_bias)), of_state = w.hidden.t();
     if (w.hidden_bias.defined()) gates.add_(w.hidden_bias);
@@ -60,7 +60,7 @@ inline Step run(const at::Tensor& input, const Weights& w, const at::Tensor& act
     return all;
 }
 
-// The gradients of the gates of all steps; of_h and of_c are those of the last states, and become those of the initial ones.
+// Returns the gradients of the gates of all steps; of_h and of_c are those of the last states, and become those of the initial ones.
 inline at::Tensor run_backward_steps(const Step& saved, const at::Tensor& c_before, const at::Tensor& active, bool reverse,
                                      const at::Tensor& hidden, const at::Tensor& of_output, at::Tensor& of_h, at::Tensor& of_c) {
     const bool all_active = active.all().item<bool>();

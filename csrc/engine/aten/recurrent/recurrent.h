@@ -38,14 +38,14 @@ class RecurrentNetwork {
         return per_direction_ == 2 ? Weights{at(0), at(1), {}, {}} : Weights{at(0), at(1), at(2), at(3)};
     }
 
-    // From the caller's layout: batch first, or the steps of a packed sequence below each other.
+    // Converts from the caller's layout: batch first, or the steps of a packed sequence below each other.
     at::Tensor sequence(const at::Tensor& given) const {
         if (batch_sizes_) return upcast(given).reshape({batch_sizes_->numel(), -1, given.size(-1)});
         return batch_first_ ? upcast(given).transpose(0, 1) : upcast(given);
     }
     at::Tensor as_given(const at::Tensor& sequence) const { return batch_first_ && !batch_sizes_ ? sequence.transpose(0, 1) : sequence; }
 
-    // Which of the batch a step has, as {steps, batch, 1}.
+    // Returns which members of the batch each step has, as {steps, batch, 1}.
     at::Tensor active(int64_t steps, int64_t batch) const {
         if (!batch_sizes_) return at::ones({steps, 1, 1}, at::kBool);
         return (at::arange(batch) < batch_sizes_->to(at::kLong).unsqueeze(1)).unsqueeze(2);
@@ -58,7 +58,7 @@ class RecurrentNetwork {
         return sequence;
     }
 
-    // `states` are those of each direction; `run` gives the gradient of a direction's input.
+    // `states` has those of each direction; `run` gives the gradient of a direction's input.
     template <class Run>
     at::Tensor backward(const at::Tensor& sequence, at::TensorList states, const at::Tensor& active, at::Tensor grad, Run run) const {
         const auto output = [&](int64_t index) { return upcast(states.at(index)) * active; };
@@ -85,7 +85,6 @@ class RecurrentNetwork {
     OptTensor batch_sizes_;
 };
 
-// 161002 unless there are weights for each layer and direction.
 inline void require_weights(const char* name, at::TensorList params, bool has_biases, int64_t layers, bool bidirectional) {
     const int64_t of_layer = (has_biases ? 4 : 2) * (bidirectional ? 2 : 1), count = params.size();
     if (count % of_layer != 0 || count / of_layer != layers)
@@ -120,10 +119,9 @@ class RecurrentShapes {
         const Expected apart = batch_first_ ? shape({batch_, steps_, features}) : shape({steps_, batch_, features});
         return either(apart, is_packed_ ? shape({steps_ * batch_, features}) : apart);
     }
-    // Of each layer and direction.
     Expected states() const { return shape({count_, batch_, units_}); }
     std::vector<Expected> pair_of_states(at::TensorList given) const { return std::vector<Expected>(given.empty() ? 0 : 2, states()); }
-    // Lists of values that the backward needs; others are not read.
+    // Lists of values that the backward needs have this shape; other lists are not read.
     std::vector<Expected> saved() const { return std::vector<Expected>(count_, shape({steps_, batch_, units_})); }
     std::vector<Expected> saved_if(bool wanted, at::TensorList given) const { return wanted ? saved() : shaped_like(given); }
     std::vector<Expected> saved_if(bool wanted, const std::optional<std::vector<at::Tensor>>& given) const {
@@ -165,7 +163,7 @@ inline void put(at::TensorList places, int64_t index, const at::Tensor& value) {
     write(place, value);
 }
 
-// The states before each step, in the order of the steps: the initial one, then those after the steps before.
+// Returns the states before each step, in the order of the steps: the initial one, then those after the steps before.
 inline at::Tensor states_before(const at::Tensor& initial, const at::Tensor& states, bool reverse) {
     const at::Tensor first = initial.unsqueeze(0);
     const int64_t steps = states.size(0);
@@ -178,7 +176,7 @@ void for_each_step(int64_t steps, bool descending, Step step) {
     for (int64_t k = 0; k < steps; k++) step(descending ? steps - 1 - k : k);
 }
 
-// The gradients of one direction's weights, from those of what the weights gave, written to the places of `params`.
+// Computes the gradients of one direction's weights from those of the products, and writes them to the places of `params`.
 inline void write_weight_gradients(at::TensorList places, int64_t index, bool has_biases, const at::Tensor& input,
                                    const at::Tensor& states_before, const at::Tensor& of_input_gates, const at::Tensor& of_hidden_gates) {
     const auto rows = [](const at::Tensor& sequence) { return sequence.reshape({-1, sequence.size(-1)}); };

@@ -9,10 +9,10 @@ using namespace torch_aclnn::host::aten;
 
 namespace {
 
-// As Int128, wide enough for the range of any two bounds, and for its product with the number of bins.
+// Both this type and Int128 are wide enough for the range of any two bounds, and for its product with the number of bins.
 using WideFloat = long double;
 
-// High itself counts in the last bin.
+// A value equal to `high` counts in the last bin.
 template <class Number>
 at::Tensor counted(const at::Tensor& values, Number low, Number high, int64_t bins) {
     at::Tensor counts = at::zeros({bins}, at::kLong);
@@ -28,8 +28,9 @@ bool is_int64(double number) {
     return number == std::trunc(number) && std::abs(number) < 0x1p63;
 }
 
-// The counts in `bins` ranges of equal width between low and high, as int64; ATen counts floating types only. Whole numbers between whole
-// bounds are counted without rounding. A range of one point means that of the values, and if they are all equal, one more to each side.
+// Counts the values in `bins` ranges of equal width between low and high, as int64; ATen counts floating types only. Whole numbers between
+// whole bounds are counted without rounding. A range of one point means that of the values, and if they are all equal, one more to each
+// side.
 at::Tensor histogram(const at::Tensor& self, double low, double high, int64_t bins) {
     const at::Tensor values = self.to(at::kLong).contiguous();
     if (values.numel() == 0) return at::zeros({bins}, at::kLong);

@@ -12,7 +12,6 @@ NamedShape square(const NamedShape& matrices) {
         refuse(matrices.name, "square matrices", shape_text(matrices.sizes));
     return matrices;
 }
-// One number for each matrix.
 Expected of_matrices(const NamedShape& matrices) {
     return square(matrices).sizes.slice(0, matrices.sizes.size() - 2);
 }
@@ -36,11 +35,10 @@ double order(float p) {
     return p == -1 ? kInfinity : p;
 }
 
-// The shape of one number for each point of a batch.
 Expected of_points(const at::Tensor& points) {
     return points.sizes().slice(0, 2);
 }
-// The gradient of the squared distances from each point to the one that its index names: of the points themselves.
+// Returns the gradient, by the points themselves, of the squared distances from each point to the one that its index names.
 at::Tensor to_nearest(const at::Tensor& from, const at::Tensor& to, const at::Tensor& index, const at::Tensor& grad) {
     return 2 * upcast(grad).unsqueeze(-1) * (upcast(from) - upcast(to).gather(1, index));
 }

@@ -28,7 +28,7 @@ static at::Tensor renormalized(const at::Tensor& self, const at::Scalar& p, int6
     return (slices * at::where(norms > largest, largest.toDouble() / (norms + 1e-7), 1.0)).movedim(-1, dim);
 }
 
-// The sums of what is in front of each element along the dimension, with the element itself or without it.
+// Returns the sums of what is in front of each element along the dimension, with the element itself or without it.
 static at::Tensor cumulated(const at::Tensor& self, int64_t dim, bool exclusive, bool reverse) {
     const at::Tensor rows = self.dim() == 0 ? self.reshape({1}) : upcast(reverse ? self.flip(dim) : self);
     at::Tensor sums = at::cumsum(rows, dim, rows.scalar_type());

@@ -4,7 +4,7 @@
 
 using namespace torch_aclnn::host::aten;
 
-// One sequence for all, or one for each row of self.
+// There is one sequence for all, or one for each row of self.
 static Expected searched(const at::Tensor& self, const at::Tensor& sequence) {
     const bool fits =
         sequence.dim() == 1 || (sequence.dim() > 1 && without_dim(sequence.sizes(), -1).sizes == without_dim(self.sizes(), -1).sizes &&
@@ -27,7 +27,7 @@ static void compute(const call::Unique2& a) {
     if (a.inverseOut.numel() > 0) write(a.inverseOut, inverse);
     if (a.returnCounts) a.countsOut.pack(counts);
 }
-// What is compared must have elements, of any number of slices.
+// A slice that is compared must have elements; there may be any number of slices.
 static void require_comparable(int64_t dim, const at::Tensor& self) {
     const int64_t empty = std::count(self.sizes().begin(), self.sizes().end(), 0);
     if (empty > (size_of(self, dim) == 0 ? 1 : 0))

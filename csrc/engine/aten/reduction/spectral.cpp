@@ -6,7 +6,7 @@ using namespace torch_aclnn::host::aten;
 
 namespace {
 
-// Frequencies and frames, of each signal.
+// The result has frequencies and frames for each signal.
 Expected transformed(const at::Tensor& self, int64_t frame, int64_t hop, bool onesided, bool complex) {
     Expected expected = without_dim(self.sizes(), -1);
     expected.sizes.push_back(onesided ? frame / 2 + 1 : frame);

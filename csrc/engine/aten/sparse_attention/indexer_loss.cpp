@@ -14,8 +14,8 @@ TokenSequences loss_sequences(const Arguments& a) {
             "actualSeqQlen", "actualSeqKlen"};
 }
 
-// What the attention gives to each of {rows, columns}. The maximum and the sum of each head's scores are those of the attention itself,
-// so that the exponentials are its probabilities.
+// Returns what the attention gives to each of {rows, columns}. The maximum and the sum of each head's scores are those of the attention
+// itself, so that the exponentials are its probabilities.
 at::Tensor attended(const call::DenseLightningIndexerGradKLLoss& a, const TokenSequences& s, const TokenSpan& q, const TokenSpan& k,
                     const at::Tensor& allowed) {
     const auto scores = [&](const at::Tensor& one, const at::Tensor& other) {

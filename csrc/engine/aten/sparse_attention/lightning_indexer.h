@@ -18,7 +18,7 @@ struct IndexScores {
           key_heads(key.size(1)),
           products(at::matmul(this->query, this->key.transpose(1, 2))) {}
 
-    // {key heads, rows, columns}
+    // The result is {key heads, rows, columns}.
     at::Tensor values() const { return sum_of_groups(at::relu(products) * weights); }
 
     struct Gradients {

@@ -14,7 +14,6 @@ void require_lengths(const char* name, const OptTensor& lengths, bool needed, in
         refuse(name, count < 0 ? "1 dimension" : c10::str("the shape [", count, "]"), shape_text(lengths->sizes()));
 }
 
-// The place of the i-th sequence.
 TokenSpan span(std::string_view layout, const OptTensor& lengths, int64_t i, int64_t whole) {
     if (!given(lengths)) return {i, 0, whole};
     const int64_t length = lengths->select(0, i).item<int64_t>();

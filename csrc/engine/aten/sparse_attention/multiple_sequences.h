@@ -22,23 +22,22 @@ struct TokenSequences {
     void for_each(const at::Tensor& query, const at::Tensor& key,
                   const std::function<void(const TokenSpan& query, const TokenSpan& key)>& use) const;
 
-    // A sequence's part of a tensor, {positions, heads, ...}: of the queries' a view, of the keys' a copy where they are in pages.
+    // Returns a sequence's part of a tensor, {positions, heads, ...}: a view of the queries; of keys in pages, a copy.
     at::Tensor of_query(const at::Tensor& tensor, const TokenSpan& span) const;
     at::Tensor of_key(const at::Tensor& tensor, const TokenSpan& span) const;
-    // A view {key heads, positions, ...} of numbers that have the shape of by_key_head() or of_key_head().
+    // Returns a view {key heads, positions, ...} of numbers that have the shape of by_key_head() or of_key_head().
     at::Tensor by_head(const at::Tensor& numbers, const TokenSpan& query) const {
         return (query_layout == "TND" ? numbers : numbers.select(0, query.batch)).narrow(1, query.first, query.length);
     }
 };
 
-// Lengths that come as an array; none are given by an empty one.
+// Lengths come as an array; an empty one means that none are given.
 inline OptTensor lengths_tensor(const OptNumbers& lengths) {
     return lengths && !lengths->empty() ? std::optional(at::tensor(*lengths, at::kLong)) : std::nullopt;
 }
 
-// The queries' shape with other heads and features.
 Expected like_queries(const at::Tensor& query, int64_t heads, int64_t features);
-// A tensor's shape, where its last dimension also has the features of `rope`, a part of queries and keys that may be absent.
+// Returns a tensor's shape, where its last dimension also has the features of `rope`, a part of queries and keys that may be absent.
 Expected with_last(const at::Tensor& tensor, const OptTensor& rope);
 void require_rope(const OptTensor& query, const OptTensor& key);
 // The shape of a number for each token, each head of the keys and each head of the query that shares it, {batch, key heads, positions,
@@ -46,11 +45,12 @@ void require_rope(const OptTensor& query, const OptTensor& key);
 Expected by_key_head(const at::Tensor& query, const at::Tensor& key);
 Expected of_key_head(const at::Tensor& query, const at::Tensor& key);
 
-// Which of {rows, columns} a token may see: those up to its own, counted from the last.
+// Returns which of {rows, columns} a token may see: those up to its own, counted from the last.
 inline at::Tensor seen(int64_t rows, int64_t columns) {
     return (at::arange(columns) - at::arange(rows).unsqueeze(1)).le(columns - rows);
 }
-// Which of {key heads, rows, columns} the indices {rows, key heads, count} name, as blocks of columns. The first negative one ends a row.
+// Returns which of {key heads, rows, columns} the indices {rows, key heads, count} name, as blocks of columns. The first negative one ends
+// a row.
 at::Tensor chosen_columns(const char* name, const at::Tensor& indices, int64_t block, int64_t columns);
 
 // Attention of one sequence, of {rows, heads, features} and {columns, key heads, features}, to what is allowed of {heads, rows, columns}.

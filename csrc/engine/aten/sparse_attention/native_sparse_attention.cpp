@@ -26,7 +26,7 @@ int64_t all_blocks(at::IntArrayRef ends, const Blocks& blocks) {
 at::Tensor cut(const at::Tensor& mask, int64_t rows, int64_t columns) {
     return mask.narrow(-2, 0, rows).narrow(-1, 0, columns).to(at::kBool);
 }
-// Eight equal numbers for each token and head.
+// Writes eight equal numbers for each token and head.
 void write_statistic(const at::Tensor& out, const at::Tensor& numbers) {
     out.copy_(numbers.transpose(0, 1).expand_as(out));
 }
@@ -85,7 +85,7 @@ static void check(const call::NsaCompressAttention& a) {
     require_between("headNum", a.headNum, a.query.size(1), a.query.size(1));
     require_as_many({{"actualSelSeqKvLen", a.actualSelSeqKvLen}}, {"actualSeqQLen", *a.actualSeqQLen});
     require_selectable(compressed_blocks(a), a.selectBlockSize);
-    // Each sequence has as many as its compressed blocks need.
+    // Each sequence has as many selected blocks as its compressed blocks need.
     const int64_t each = a.selectBlockSize / a.compressStride;
     for (size_t i = 0; i < a.actualSelSeqKvLen.size(); ++i) {
         const int64_t keys = length_of(*a.actualCmpSeqKvLen, i), needed = keys / each + (keys % each != 0);

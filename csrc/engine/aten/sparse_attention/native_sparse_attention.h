@@ -9,7 +9,7 @@ namespace torch_aclnn::host::aten {
 struct Blocks {
     int64_t size, stride;
     int64_t count(int64_t positions) const { return positions < size ? 0 : (positions - size) / stride + 1; }
-    // Views of {positions, heads, features}, as {blocks, heads, features, size}.
+    // Returns views of {positions, heads, features}, as {blocks, heads, features, size}.
     at::Tensor of(const at::Tensor& x) const { return x.unfold(0, size, stride); }
 };
 

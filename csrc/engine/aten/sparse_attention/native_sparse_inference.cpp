@@ -16,7 +16,7 @@ struct InferredTokens {
         return layout == "BSH" ? x.unflatten(2, at::IntArrayRef{heads, -1}) : layout == "TND" ? x.unsqueeze(1) : x;
     }
     at::Tensor pages(const at::Tensor& x) const { return x.dim() == 3 ? x.unflatten(2, at::IntArrayRef{key_heads, -1}) : x; }
-    // Numbers of each query and key head; the layout of the query may have fewer dimensions.
+    // The numbers are for each query and key head; the layout of the query may have fewer dimensions.
     at::Tensor choice(const at::Tensor& x) const { return x.dim() == 3 ? x.unsqueeze(1) : x; }
     TokenSequences sequences(const OptNumbers& query_lengths, const OptNumbers& key_lengths, const OptTensor& table,
                              const char* key_name) const {
@@ -39,7 +39,7 @@ struct InferredTokens {
         const int64_t features = pages(value).size(3);
         return with_size(query.sizes(), -1, layout == "BSH" ? heads * features : features);
     }
-    // Blocks of each query; those of one position may come without it.
+    // Each query names blocks; the dimension of one position may be left out.
     Either named(const at::Tensor& query, int64_t count) const {
         const at::Tensor tokens = this->query(query);
         const Expected all = shape({tokens.size(0), tokens.size(1), key_heads, count});

@@ -29,7 +29,7 @@ struct Terms {
           smoothing(smoothing),
           reduction(reduction) {}
 
-    // Whatever a row is whose target is ignored.
+    // Returns rows with zeros for those whose target is ignored, whatever they are.
     at::Tensor of_counted_rows(const at::Tensor& rows) const {
         const at::Tensor ignored = counts.eq(0);
         return rows.masked_fill(rows.dim() == 1 ? ignored : ignored.unsqueeze(1), 0);
@@ -37,14 +37,14 @@ struct Terms {
     at::Tensor divisor() const { return reduction == "mean" ? (of_target * counts).sum() : at::ones({}); }
 };
 
-// One loss for each row, or one value.
+// There is one loss for each row, or one value.
 Elements losses(const at::Tensor& input, std::string_view reduction) {
     return elements(reduction == "none" ? input.size(0) : 1);
 }
 
 }  // namespace
 
-// Nothing is written to what the z-loss has.
+// Nothing is written to the outputs of the z-loss.
 static void compute(const call::CrossEntropyLoss& a) {
     const Terms terms(a.target, a.weight, a.input.size(1), a.labelSmoothing, a.reduction, a.ignoreIndex);
     const at::Tensor logarithms = at::log_softmax(upcast(a.input), 1);

@@ -7,7 +7,7 @@ using namespace torch_aclnn::host::aten;
 
 namespace {
 
-// Bits from the highest of each byte on; what remains of the last byte is set.
+// Packs bits from the highest of each byte on; unused bits of the last byte are set.
 at::Tensor packed_bits(const at::Tensor& truth) {
     const int64_t bytes = (truth.numel() + 7) / 8;
     at::Tensor bits = at::ones({bytes * 8}, at::kInt);

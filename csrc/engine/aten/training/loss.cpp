@@ -6,7 +6,7 @@ using namespace torch_aclnn::host::aten;
 
 namespace {
 
-// The loss of each element, or one for all, which some callers give a dimension.
+// Each element has a loss, or there is one for all, which some callers give a dimension.
 Either lost(const Expected& of_each, int64_t reduction) {
     return reduction == at::Reduction::None ? either(of_each, of_each) : either(one_value(), shape({1}));
 }
@@ -29,7 +29,6 @@ int64_t classes_of(const at::Tensor& self) {
     return self.size(self.dim() == 1 ? 0 : 1);
 }
 
-// The factor of the gradient of each element's loss.
 at::Tensor gradient_factor(const at::Tensor& grad_output, int64_t numel, int64_t reduction) {
     return reduction == at::Reduction::Mean ? grad_output / numel : grad_output;
 }
@@ -50,13 +49,14 @@ void require_classes(const at::Tensor& target, int64_t classes_of_self, int64_t 
     require_indices("target", at::where(ids == ignored, 0, ids), classes_of_self);
 }
 
-// The parts of a call of ctc: two lengths for each member of the batch, within logProbs and targets; the blank is one of the labels.
+// The parts of a call of ctc: two lengths for each member of the batch, within logProbs and targets, and a blank, which is one of the
+// labels.
 struct Ctc {
     const at::Tensor &log_probs, &targets;
     at::IntArrayRef input_lengths, target_lengths;
 
     int64_t longest_target() const { return target_lengths.empty() ? 0 : *std::max_element(target_lengths.begin(), target_lengths.end()); }
-    // Joined one after the other, or in rows.
+    // Whether targets are joined one after the other, rather than in rows.
     bool joined() const { return targets.dim() == 1; }
     Expected of_each() const { return shape({log_probs.size(1)}); }
     // The last dimension may be longer than ATen's, which its first elements then are.
@@ -79,7 +79,7 @@ struct Ctc {
         if (blank >= labels) refuse("blank", c10::str("one of the ", labels, " labels of logProbs"), c10::str(blank));
     }
 
-    // Only what is within the lengths is a label.
+    // Only what is within the lengths must be a label.
     void require_labels() const {
         const at::Tensor labels = targets.to(at::kLong);
         const at::Tensor used =
@@ -88,7 +88,7 @@ struct Ctc {
     }
 };
 
-// The logarithm of 1 + exp(-x y). ATen's own function computes the exponential, which overflows in float32 from 89 on.
+// Returns the logarithm of 1 + exp(-x y). ATen's own function computes the exponential, which overflows in float32 from 89 on.
 at::Tensor soft_margin(const at::Tensor& self, const at::Tensor& target, int64_t reduction) {
     const at::Tensor losses = at::softplus(-self * target);
     return reduction == at::Reduction::None ? losses : reduction == at::Reduction::Mean ? losses.mean() : losses.sum();
@@ -143,7 +143,7 @@ static void compute(const call::KlDivBackward& a) {
 static void compute(const call::KlDivTargetBackward& a) {
     const at::Tensor x = upcast(a.self), y = upcast(a.target);
     const at::Tensor factor = gradient_factor(upcast(a.gradOutput), y.numel(), a.reduction);
-    // What is 0 has no part in the loss, and no gradient.
+    // An element of 0 has no part in the loss, and no gradient.
     write(a.gradTarget, a.logTarget ? factor * at::exp(y) * (y + 1 - x) : (factor * (at::log(y) + 1 - x)).masked_fill(y == 0, 0));
 }
 

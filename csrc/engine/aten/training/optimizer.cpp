@@ -14,8 +14,8 @@ static void compute(const call::AmpUpdateScale& a) {
     write(a.updatedGrowthTracker, tracker);
 }
 
-// One parameter's step by ATen's kernel for lists, which goes by the number of elements of the parameter alone. `step` counts the steps
-// before this one, and `updated` has the parameter, its moments, and with amsgrad the largest second moment so far.
+// Makes one parameter's step by ATen's kernel for lists, which goes by the number of elements of the parameter alone. `step` counts the
+// steps before this one, and `updated` has the parameter, its moments, and with amsgrad the largest second moment so far.
 using FusedStep = void(at::TensorList, at::TensorList, at::TensorList, at::TensorList, at::TensorList, at::TensorList, double, double,
                        double, double, double, bool, bool, const OptTensor&, const OptTensor&);
 struct StepOptions {

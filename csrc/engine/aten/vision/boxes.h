@@ -40,11 +40,11 @@ struct Overlap {
         return iof ? second_area : first.width() * (first.height() + kEpsilon) + second_area - common_area(first, second);
     }
     at::Tensor share() const { return common_area(first, second) / (whole() + kEpsilon); }
-    // The angle of the diagonal.
     at::Tensor angle() const {
         return at::atan(second.width() / (second.height() + kEpsilon)) - at::atan(first.width() / (first.height() + kEpsilon));
     }
-    // GIoU: without what the box around both has besides; DIoU: without a part for the distance of the centres; CIoU: and for the shapes.
+    // GIoU subtracts the part of the box around both that neither covers; DIoU subtracts a part for the distance of the centres; CIoU
+    // subtracts one more for the shapes.
     at::Tensor general() const {
         const at::Tensor outer = wide() * high();
         return share() - (outer - whole()) / outer;

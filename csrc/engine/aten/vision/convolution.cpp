@@ -14,7 +14,6 @@ int64_t counted(const char* name, Int128 size) {
     return static_cast<int64_t>(size);
 }
 
-// How many windows of the padded input there are in one direction.
 int64_t windows(int64_t size, Int128 padding, int64_t kernel, int64_t stride, int64_t dilation, const char* name = "padding") {
     const Int128 steps = size + padding - Int128(dilation) * (kernel - 1) - 1;
     if (steps < 0) refuse(name, c10::str("room for a window in a direction of ", size, " elements"), "none");
@@ -51,7 +50,7 @@ void require_no_padding(at::IntArrayRef output_padding, bool transposed) {
         refuse("outputPadding", "0 in all directions, as transposed is false", c10::str(output_padding));
 }
 
-// The result of a convolution of an input like that, whose weight and steps have been checked.
+// Returns the shape of a convolution's result, whose weight and steps have been checked.
 Expected convolved(Expected input, const at::Tensor& weight, at::IntArrayRef stride, at::IntArrayRef padding, at::IntArrayRef dilation,
                    bool transposed, at::IntArrayRef output_padding, int64_t groups) {
     const at::IntArrayRef sizes = input.sizes;
@@ -72,7 +71,7 @@ Expected convolved(Expected input, const at::Tensor& weight, at::IntArrayRef str
     return input;
 }
 
-// One filter or more for each channel, with a batch or without.
+// Each channel has one filter or more; there may be no batch.
 Expected convolved_by_channel(const at::Tensor& self, const at::Tensor& weight, at::IntArrayRef stride, at::IntArrayRef padding,
                               at::IntArrayRef dilation) {
     if ((self.dim() != 3 && self.dim() != 4) || self.size(-3) == 0)
@@ -89,7 +88,7 @@ Expected filters(const at::Tensor& weight, at::IntArrayRef kernel) {
     return shape({weight.dim() == 0 ? 0 : weight.size(0), 1, at_direction(kernel, 0), at_direction(kernel, 1)});
 }
 
-// The shape {time, batch, channels} of a result.
+// The result has the shape {time, batch, channels}.
 Expected convolved_in_time(const char* name, const at::Tensor& input, const at::Tensor& weight, int64_t pad) {
     if (weight.dim() != 3 || weight.size(0) == 0) refuse("weight", "3 dimensions, with a window of at least 1", shape_text(weight.sizes()));
     if (input.dim() != 3 || input.size(2) != weight.size(1))
@@ -100,7 +99,7 @@ Expected convolved_in_time(const char* name, const at::Tensor& input, const at::
 struct Windows {
     at::IntArrayRef kernel, dilation, padding, stride;
 };
-// The windows of planes of those sizes as columns: their elements, and how many there are.
+// Returns the number of elements of a window of such planes, and how many windows there are.
 std::pair<int64_t, int64_t> columns(at::IntArrayRef planes, int64_t channels, const Windows& of) {
     int64_t elements = channels, count = 1;
     for (int64_t d = 0; d < 2; d++) {
@@ -121,7 +120,7 @@ Expected to_columns(const at::Tensor& self, const Windows& of) {
 std::array<int64_t, 2> both(at::IntArrayRef values) {
     return {at_direction(values, 0), at_direction(values, 1)};
 }
-// The gradient of columns, and what it becomes.
+// Returns the channels of columns or of their gradient.
 int64_t channels_of_columns(const at::Tensor& grad, at::IntArrayRef kernel) {
     if ((grad.dim() != 2 && grad.dim() != 3) || grad.size(-2) == 0)
         refuse("gradOutput", "2 or 3 dimensions, with elements of windows", shape_text(grad.sizes()));
@@ -154,7 +153,7 @@ static void check(const call::QuantConvolution& a) {
     require_between("transposed", a.transposed, 0, 0);
     require_no_padding(a.outputPadding ? at::IntArrayRef(*a.outputPadding) : at::IntArrayRef(), a.transposed);
 }
-// Integers, whose sums are multiplied by a scale for each filter.
+// Sums of integers are multiplied by a scale for each filter.
 static void compute(const call::QuantConvolution& a) {
     const at::Tensor sums =
         at::convolution(to_double(a.input), to_double(a.weight), {}, a.stride, a.padding, a.dilation, false, {0}, a.groups);

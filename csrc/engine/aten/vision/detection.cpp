@@ -85,7 +85,7 @@ Either attended(const at::Tensor& value, const at::Tensor& location) {
     return either(Expected({images, queries, heads * channels}, value.scalar_type()),
                   Expected({images, queries, heads, channels}, value.scalar_type()));
 }
-// {images, n, heads, ...} as {images times heads, n, ...}, and the opposite.
+// Returns {images, n, heads, ...} as {images times heads, n, ...}, or the opposite.
 at::Tensor by_head(const at::Tensor& tensor) {
     return to_double(tensor).transpose(1, 2).flatten(0, 1);
 }
@@ -108,7 +108,7 @@ static void compute(const call::Iou& a) {
     write(a.overlap, common / (whole + double{a.eps}));
 }
 
-// The overlap without a part for the distance of the centres, and one for how the shapes differ, as angles of the diagonals.
+// The overlap loses a part for the distance of the centres, and one for how the shapes differ, as angles of the diagonals.
 static void compute(const call::CIoU& a) {
     const Overlap overlap{corners(a.bBoxes, 0, a.trans).along(0), corners(a.gtBoxes, 0, a.trans).along(a.isCross ? 1 : 0), a.mode == "iof"};
     write(a.overlap, overlap.complete());

@@ -12,7 +12,6 @@ namespace {
 
 constexpr int64_t kLargestWindow = std::numeric_limits<int16_t>::max();
 
-// The value of one direction; a single value applies to both.
 int64_t at_axis(at::IntArrayRef values, size_t axis) {
     return values.size() == 1 ? values[0] : values.at(axis);
 }
@@ -67,7 +66,7 @@ MaxPoolMask::MaxPoolMask(const at::Tensor& self, at::IntArrayRef output_sizes, a
                at_axis(dilation, 1)) {}
 
 void MaxPoolMask::store(const at::Tensor& positions, at::Tensor& mask) const {
-    // The positions by distance from the window's first element. Where a direction is not dilated, elements are one apart.
+    // The tables have the positions by distance from the window's first element. Where a direction is not dilated, elements are one apart.
     std::vector<int16_t> of_row((rows_.kernel - 1) * rows_.step + 1), of_column((columns_.kernel - 1) * columns_.step + 1);
     for (int64_t i = 0; i < rows_.kernel; ++i) of_row[i * rows_.step] = static_cast<int16_t>(i * columns_.kernel);
     for (int64_t i = 0; i < columns_.kernel; ++i) of_column[i * columns_.step] = static_cast<int16_t>(i);

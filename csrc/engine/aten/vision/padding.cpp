@@ -21,7 +21,7 @@ Expected padded(const at::Tensor& self, at::IntArrayRef padding, int64_t least) 
     return expected;
 }
 
-// Channels and as many directions as there are pairs of paddings, with a batch or without. Only the batch may be empty.
+// The input has channels and as many directions as there are pairs of paddings; there may be no batch. Only the batch may be empty.
 Expected replicated(const at::Tensor& self, at::IntArrayRef padding) {
     const Expected expected = padded(self, padding, 1);
     const auto directions = static_cast<int64_t>(padding.size() / 2);
@@ -33,7 +33,7 @@ Expected replicated(const at::Tensor& self, at::IntArrayRef padding) {
     return expected;
 }
 
-// A reflection has each element at most once, and not the one at the edge. A circle leaves one out as well.
+// A reflection repeats each element at most once, and not the one at the edge. A circle leaves one out as well.
 Expected reflected(const at::Tensor& self, at::IntArrayRef padding) {
     const Expected expected = replicated(self, padding);
     for (size_t i = 0; i < padding.size(); i++) {
@@ -43,8 +43,8 @@ Expected reflected(const at::Tensor& self, at::IntArrayRef padding) {
     return expected;
 }
 
-// What a negative padding leaves of a direction is the circle of the other one. ATen repeats memory that it has not written where the
-// circle is shorter.
+// A negative padding leaves a part of a direction, of which the other padding is the circle. ATen repeats memory that it has not written
+// where the circle is shorter.
 Expected wrapped(const at::Tensor& self, at::IntArrayRef padding) {
     const Expected expected = reflected(self, padding);
     for (size_t i = 0; i < padding.size(); i += 2) {

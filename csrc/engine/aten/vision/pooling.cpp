@@ -22,7 +22,8 @@ void require_half(at::IntArrayRef padding, at::IntArrayRef kernel, at::IntArrayR
     }
 }
 
-// Channels and so many directions, with a batch or without. Only the batch may be empty; `from` is the first of the other dimensions.
+// The input has channels and so many directions; there may be no batch. Only the batch may be empty; `from` is the first of the other
+// dimensions.
 void require_planes(const at::Tensor& self, int64_t directions, int64_t from) {
     const at::IntArrayRef sizes = self.sizes();
     if (self.dim() != directions + 1 && self.dim() != directions + 2)
@@ -31,7 +32,7 @@ void require_planes(const at::Tensor& self, int64_t directions, int64_t from) {
         if (self.size(d) == 0) refuse("self", "at least one element in each dimension but the batch", shape_text(sizes));
 }
 
-// How many windows fit, where the last one may lie partly behind the padded input in ceil mode.
+// Returns how many windows fit, where the last one may lie partly behind the padded input in ceil mode.
 int64_t windows(int64_t size, int64_t kernel, int64_t stride, int64_t padding, int64_t dilation, bool ceil_mode) {
     const Int128 steps = Int128(size) + 2 * Int128(padding) - Int128(dilation) * (kernel - 1) - 1 + (ceil_mode ? stride - 1 : 0);
     if (steps < 0) return 0;
@@ -39,7 +40,6 @@ int64_t windows(int64_t size, int64_t kernel, int64_t stride, int64_t padding, i
     return static_cast<int64_t>(ceil_mode && (count - 1) * stride >= Int128(size) + padding ? count - 1 : count);
 }
 
-// The result of pooling by windows.
 Expected pooled(const at::Tensor& self, size_t directions, at::IntArrayRef kernel, at::IntArrayRef stride, at::IntArrayRef padding,
                 at::IntArrayRef dilation, bool ceil_mode) {
     require_planes(self, static_cast<int64_t>(directions), -1 - static_cast<int64_t>(directions));
@@ -75,7 +75,7 @@ Expected adaptive_gradient(const at::Tensor& self, const at::Tensor& grad, int64
     return with_planes(self, grad.sizes().slice(grad.dim() - directions));
 }
 
-// Flat positions in planes or volumes of those sizes, on which ATen relies.
+// Returns flat positions in planes or volumes of those sizes, on which ATen relies.
 at::Tensor positions_in(at::IntArrayRef sizes, const at::Tensor& indices) {
     const at::Tensor positions = indices.to(at::kLong).contiguous();
     require_indices("indices", positions, c10::multiply_integers(sizes));
@@ -98,7 +98,7 @@ void require_unpooling_indices(const at::Tensor& indices) {
     if (config().strict && indices.scalar_type() == at::kInt) refuse("indices", "INT64, as TORCH_ACLNN_HOST_MODE=strict asks", "INT32");
 }
 
-// Found on hardware, of which the document does not tell.
+// This limit was found on hardware; the document does not have it.
 void require_dense_window_if_strict(at::IntArrayRef dilation) {
     if (config().strict && std::any_of(dilation.begin(), dilation.end(), [](int64_t step) { return step != 1; }))
         refuse("dilation", "1, as TORCH_ACLNN_HOST_MODE=strict asks", c10::str(dilation));
@@ -128,7 +128,7 @@ static at::Tensor average(const at::Tensor& self, at::IntArrayRef dims, bool kee
     return at::mean(self, dims, keep);
 }
 
-// Found on Ascend910B and Ascend310B, of which the document does not tell.
+// These limits were found on Ascend910B and Ascend310B; the document does not have them.
 static void check(const call::AvgPool2d& a) {
     const Product product = config().product;
     if ((product == Product::a2 || product == Product::edge) && a.self.scalar_type() == at::kFloat && a.cubeMathType == 1)

@@ -18,15 +18,14 @@ struct Regions {
     bool aligned;     // pixels are at the middle of their squares
     int64_t end = 0;  // is added to the second corner, as where that is the last pixel
 
-    // The images' shape {batch, channels, height, width}, and that of the results.
     Expected pooled(const at::Tensor& self) const {
         const at::IntArrayRef sizes = self.sizes();
         if (self.dim() != 4 || std::find(sizes.begin(), sizes.end(), 0) != sizes.end())
             refuse("self", "4 dimensions, none of them empty", shape_text(sizes));
         return Expected({boxes.size(0), sizes[1], height, width}, self.scalar_type());
     }
-    // How much each of `size` pixels along a direction counts in each cell of a region {cells, size}. A sample lies between two pixels,
-    // those at the edges reach a pixel outwards, and what is beyond counts as 0.
+    // Returns how much each of `size` pixels along a direction counts in each cell of a region {cells, size}. A sample lies between two
+    // pixels, those at the edges reach a pixel outwards, and what is beyond counts as 0.
     at::Tensor weights(double first, double last, int64_t cells, int64_t size) const {
         const double offset = aligned ? 0.5 : 0, start = first * scale - offset, stop = (last + static_cast<double>(end)) * scale;
         const double length = aligned ? stop - offset - start : std::max(stop - start, 1.0);

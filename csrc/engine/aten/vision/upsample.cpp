@@ -11,14 +11,14 @@ std::optional<double> scale(double value) {
     return value <= 0 || value == 1 ? std::nullopt : std::optional(value);
 }
 
-// ATen divides an element's place by it, and takes the quotient for the place of an element without a look at its size.
+// ATen divides an element's place by the scale, and takes the quotient for the place of an element without a look at its size.
 double divisor(const char* name, double value) {
     constexpr double kLeast = 0x1p-31;
     if (value > 0 && value < kLeast) refuse(name, c10::str("a factor of at least ", kLeast, ", or none"), std::to_string(value));
     return value;
 }
 
-// The shape of a result or gradient: a batch, channels and as many directions as `output_size`. Only the batch may be empty.
+// The result or gradient has a batch, channels and as many directions as `output_size`. Only the batch may be empty.
 Expected upsampled(const char* name, at::IntArrayRef sizes, at::IntArrayRef output_size) {
     const size_t rank = output_size.size() + 2;
     if (sizes.size() != rank) refuse(name, c10::str(rank, " dimensions"), shape_text(sizes));
@@ -50,7 +50,7 @@ Expected upsampled(at::IntArrayRef input_size, at::IntArrayRef output_size) {
     return upsampled("inputSize", input_size, output_size);
 }
 
-// The input's channels at each place of the grid.
+// The result has the input's channels at each place of the grid.
 Expected sampled(const at::Tensor& input, const at::Tensor& grid, int64_t directions) {
     const at::IntArrayRef sizes = input.sizes(), places = grid.sizes();
     if (input.dim() != directions + 2 || std::find(sizes.begin() + 2, sizes.end(), 0) != sizes.end())
@@ -71,7 +71,7 @@ at::Tensor in_reach(const at::Tensor& grid, int64_t padding_mode) {
     return at::where(grid.abs() < 1e30, grid, padding_mode == 1 ? border : at::full_like(grid, -1));
 }
 
-// A place in each direction.
+// The result has a place in each direction.
 Expected affine(at::IntArrayRef size) {
     if (std::any_of(size.begin(), size.end(), [](int64_t one) { return one < 1; })) refuse("size", "sizes of at least 1", c10::str(size));
     Expected expected(size);

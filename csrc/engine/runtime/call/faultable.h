@@ -16,7 +16,7 @@ inline FaultableFunction can_fail(const char* function) {
     return {function};
 }
 
-// The fault comes first: the function has then done nothing.
+// The fault comes first, so that the function has then done nothing.
 template <class Body>
 auto failing_if_asked(FaultableFunction function, Body& body) {
     return [function, &body] {

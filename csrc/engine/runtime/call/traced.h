@@ -6,14 +6,14 @@
 
 namespace torch_aclnn::host {
 
-// Kept out of the way of calls that are not traced.
+// This is apart from calls that are not traced, to keep these short.
 template <class Arguments>
 [[gnu::cold, gnu::noinline]] int end_traced(int64_t begin, const char* function, int code, Arguments& arguments) noexcept {
     TraceDetails details;
     try {
         details = arguments();
     } catch (...) {
-        // The line then goes without them.
+        // The line then goes without the arguments.
     }
     end_traced_call(begin, function, code, details);
     return code;

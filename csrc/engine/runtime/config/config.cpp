@@ -39,7 +39,7 @@ const char* variable(const char* name) {
     return value != nullptr && *value != '\0' ? value : nullptr;
 }
 
-// A whole decimal number in [min, max]; false for anything else.
+// Reads a whole decimal number in [min, max]; false for anything else.
 bool read_number(const char* value, long min, long max, int& number) {
     char* end = nullptr;
     errno = 0;
@@ -49,7 +49,7 @@ bool read_number(const char* value, long min, long max, int& number) {
     return true;
 }
 
-// "8G", "512M", "64K" or plain bytes.
+// Reads "8G", "512M", "64K" or plain bytes.
 bool read_bytes(const char* value, size_t& bytes) {
     if (!std::isdigit(static_cast<unsigned char>(*value))) return false;
     char* end = nullptr;
@@ -72,7 +72,7 @@ bool read_bytes(const char* value, size_t& bytes) {
     return true;
 }
 
-// The cores that this process may run on, unless OpenMP has been told otherwise.
+// Returns the number of cores that this process may run on, unless OpenMP has been told otherwise.
 int default_thread_count() {
     if (const char* value = variable("OMP_NUM_THREADS")) {
         int threads = 0;
@@ -95,7 +95,7 @@ void read_soc(Settings& settings) {
 
 constexpr const char* kReleases[] = {"8.3.RC1", "8.5.0", "9.0.0", "9.1.0", "9.2.0"};
 
-// Null for a release that torch_npu would not know.
+// Returns null for a release that torch_npu would not know.
 const char* release_of_variable() {
     const char* value = variable("TORCH_ACLNN_HOST_CANN");
     if (value == nullptr) return TORCH_ACLNN_PRESENTED_CANN;
@@ -113,7 +113,7 @@ void check_cann(Settings& settings) {
 
 constexpr const char* kMode = "TORCH_ACLNN_HOST_MODE";
 
-// Its words; torch_aclnn/loading/modes.py has them too.
+// The words of TORCH_ACLNN_HOST_MODE; torch_aclnn/loading/modes.py has them too.
 constexpr std::pair<const char*, bool Config::*> kModes[] = {
     {"async", &Config::asynchronous},      {"check_streams", &Config::check_streams},
     {"float64", &Config::allow_float64},   {"hf32", &Config::hf32},
@@ -122,7 +122,7 @@ constexpr std::pair<const char*, bool Config::*> kModes[] = {
     {"poison", &Config::poison},           {"strict", &Config::strict},
     {"unspecified", &Config::unspecified}, {"workspace", &Config::use_workspace}};
 
-// Variables of earlier releases, and what is set now.
+// Refuses variables of earlier releases, and says what is set now.
 void reject_former(Settings& settings) {
     const auto reject = [&](const char* name, const std::string& now) {
         if (const char* value = variable(name)) settings.reject(name, "none, but " + now, value);
@@ -141,7 +141,8 @@ void read_count(Settings& settings, const char* name, long max, int& count) {
     settings.reject(name, text("a number in 1..", max), value);
 }
 
-// Unless told otherwise, one for each process that torchrun, or what sets the same variable, starts on this machine.
+// Unless the variable says otherwise, there is one device for each process that torchrun, or what sets the same variable, starts on this
+// machine.
 void read_device_count(Settings& settings) {
     int& count = settings.config.device_count;
     const char* processes = variable("LOCAL_WORLD_SIZE");
@@ -165,7 +166,7 @@ void read_switch(Settings& settings, const char* name, bool& on) {
     on = *value == '1';
 }
 
-// How many times the mean load one half may have while the other has some.
+// The load says how many times the mean load one half may have while the other has some.
 void read_load(Settings& settings, const char* name, double& load) {
     const char* const value = variable(name);
     if (value == nullptr) return;
@@ -175,7 +176,7 @@ void read_load(Settings& settings, const char* name, double& load) {
     load = found;
 }
 
-// The kernels read their variables themselves; checked here, a wrong name is reported before the first operator.
+// The kernels read their variables themselves; they are checked here, so that a wrong name is reported before the first operator.
 template <size_t N>
 void check_choice_of_kernels(Settings& settings, const char* name, const char* const (&names)[N]) {
     const char* value = variable(name);
@@ -220,7 +221,7 @@ void read_modes(Settings& settings) {
     }
 }
 
-// Work that is delayed is work that another thread does.
+// Delays need other threads, so they imply the mode async.
 void read_delays(Settings& settings) {
     const char* value = variable("TORCH_ACLNN_HOST_DELAYS");
     if (value == nullptr) return;
@@ -261,7 +262,7 @@ Settings* read_environment() {
     return settings;
 }
 
-// Never destroyed: calls still come while the process exits.
+// The settings are never destroyed, because calls still come while the process exits.
 const Settings& settings() {
     static const Settings* const once = read_environment();
     return *once;
@@ -273,9 +274,9 @@ const Config& config() {
     return settings().config;
 }
 
-// Ascending numbers with commas between them; documented: what is anything else ends the list. Numbers that do not ascend leave none, as
-// torch_npu's tests have it. Only how many there are makes a difference, because a process numbers those that it sees from 0. The machine
-// has all that are named unless TORCH_ACLNN_HOST_DEVICES says how many it has.
+// The variable has ascending numbers with commas between them; documented: what is anything else ends the list. Numbers that do not ascend
+// leave none, as torch_npu's tests have it. Only how many there are makes a difference, because a process numbers those that it sees from
+// 0. The machine has all that are named unless TORCH_ACLNN_HOST_DEVICES says how many it has.
 const char* presented_cann() {
     static const char* const once = release_of_variable();
     return once != nullptr ? once : TORCH_ACLNN_PRESENTED_CANN;

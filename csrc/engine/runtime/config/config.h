@@ -1,4 +1,3 @@
-// The engine's settings.
 #pragma once
 
 #include <cstddef>
@@ -42,14 +41,14 @@ struct Config {
 };
 TORCH_ACLNN_HOST_API const Config& config();
 
-// The release of CANN that the engine presents, TORCH_ACLNN_HOST_CANN. Read apart from the other settings: torch_npu asks for it as it is
-// imported, when a program may not have made those yet.
+// Returns the release of CANN that the engine presents, TORCH_ACLNN_HOST_CANN. It is read apart from the other settings, because torch_npu
+// asks for it as it is imported, when a program may not have made those yet.
 const char* presented_cann();
 
-// How many devices the process sees that asks now: ASCEND_RT_VISIBLE_DEVICES counts from the first use of a device on.
+// Returns how many devices the process sees: ASCEND_RT_VISIBLE_DEVICES counts from the first use of a device on.
 int visible_device_count();
 
-// Variables that are set and begin like the engine's, but are read by nothing.
+// Returns variables that are set and begin like the engine's, but are read by nothing.
 std::vector<std::string> unknown_variables();
 
 // 100000 if a setting could not be understood, with the first that was not.

@@ -16,7 +16,7 @@ constexpr const char* kExpected =
     "faults as <what>:<when>[=<code>] with commas between them, where <what> is alloc, stream, device, a function, <operator>@run or "
     "<operator>@result, <when> is 3, 3-5, 3- or %3, and <code> is one of docs/error_codes.md";
 constexpr uint64_t kForEver = std::numeric_limits<uint64_t>::max();
-// What follows the name of an operator.
+// The words that may follow the name of an operator.
 constexpr struct {
     const char* suffix;
     FaultKind kind;
@@ -34,7 +34,7 @@ bool starts_with(const std::string& text, const std::string& start) {
     return text.compare(0, start.size(), start) == 0;
 }
 
-// A whole number from 1 that is all of the text; 0 for anything else.
+// Returns a whole number from 1 that is all of the text; 0 for anything else.
 uint64_t number(const std::string& text) {
     constexpr size_t kMaxDigits = 18;
     uint64_t value = 0;
@@ -46,7 +46,7 @@ uint64_t number(const std::string& text) {
     return value;
 }
 
-// Of the functions only those of the interface can be named; "*" stands for any part of a name.
+// Only functions of the interface can be named; "*" stands for any part of a name.
 bool is_name(const std::string& name) {
     for (const char c : name)
         if (!std::isalnum(static_cast<unsigned char>(c)) && c != '*') return false;

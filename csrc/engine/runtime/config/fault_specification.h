@@ -28,7 +28,6 @@ struct Fault {
 // Throws 100000 for a text that cannot be understood, with what was expected and what came.
 std::vector<Fault> parse_faults(const std::string& text);
 
-// Whether the name is one that the fault asks for.
 bool matches(const Fault& fault, const char* name);
 
 }  // namespace torch_aclnn::host

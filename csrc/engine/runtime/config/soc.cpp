@@ -21,7 +21,6 @@ struct Soc {
     Product product;
 };
 
-// The SoCs, by the names that torch_npu knows.
 constexpr Soc kSocs[] = {
     {"Ascend310P1", Product::inference}, {"Ascend310P2", Product::inference}, {"Ascend310P3", Product::inference},
     {"Ascend310P4", Product::inference}, {"Ascend310P5", Product::inference}, {"Ascend310P7", Product::inference},
@@ -34,7 +33,7 @@ constexpr Soc kSocs[] = {
 };
 // torch_npu takes every name that begins so.
 constexpr char kAscend950[] = "Ascend950";
-// The first Ascend 910. A digit behind "Ascend910B" makes it A2.
+// These are chips of the first generation. A digit behind "Ascend910B" makes it an A2.
 constexpr const char* kFormer[] = {"Ascend910A", "Ascend910B", "Ascend910ProA", "Ascend910ProB", "Ascend910PremiumA"};
 
 }  // namespace

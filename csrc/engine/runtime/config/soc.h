@@ -17,10 +17,10 @@ struct ProductTraits {
 };
 TORCH_ACLNN_HOST_API const ProductTraits& traits_of(Product product);
 
-// The product of the chip; nothing if the name is not one of known_socs().
+// Returns the product of the chip; nothing if the name is not one of known_socs().
 std::optional<Product> find_product(const std::string& soc_name);
 
-// The names, for a message: "one of A, B, C"; or, for a chip that is no longer presented, the name to take instead.
+// Returns the names, for a message: "one of A, B, C"; or, for a chip that is no longer presented, the name to take instead.
 std::string known_socs(const std::string& instead_of);
 
 }  // namespace torch_aclnn::host

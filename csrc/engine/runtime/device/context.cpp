@@ -19,7 +19,6 @@ std::shared_ptr<Context> find_context(aclrtContext handle) {
     return context;
 }
 
-// The calling thread's context, or null.
 aclrtContext current_handle() {
     if (thread_context != nullptr || current_device_index() < 0) return thread_context;
     return current_device().primary_context();

@@ -22,7 +22,7 @@ aclrtContext make_context(int device, bool primary);
 
 // Sets the calling thread's context and the device that follows from it; null and -1 for none.
 void set_current(aclrtContext context, int device) noexcept;
-// The calling thread's context; 107002 if it has no live one.
+// Returns the calling thread's context; 107002 if it has no live one.
 std::shared_ptr<Context> current_context();
 
 }  // namespace torch_aclnn::host

@@ -18,7 +18,7 @@
 namespace torch_aclnn::host {
 namespace {
 
-// Never destroyed: memory is still freed while the process exits.
+// Devices are never destroyed, because memory is still freed while the process exits.
 const std::vector<std::unique_ptr<Device>>& devices() {
     static const auto* const once = [] {
         auto* all = new std::vector<std::unique_ptr<Device>>;
@@ -38,7 +38,7 @@ void allow_late_timers() noexcept {
     constexpr unsigned long kNanoseconds = 1'000'000;
     thread_local bool done = false;
     if (done) return;
-    done = true;  // once: what the program sets later stays
+    done = true;  // it is done once, so that what the program sets later stays
     const int slack = prctl(PR_GET_TIMERSLACK);
     if (slack >= 0 && static_cast<unsigned long>(slack) < kNanoseconds) prctl(PR_SET_TIMERSLACK, kNanoseconds);
 }
@@ -82,7 +82,7 @@ Device& current_device() {
     return *devices()[static_cast<size_t>(index)];
 }
 
-// The engine does without; CANN's documents want it before any other function.
+// The engine works without aclInit; CANN's documents want it before any other function.
 static void report_missing_init() {
     static std::atomic<bool> reported{false};
     if (!collecting_findings() || initialized() || reported.exchange(true)) return;
@@ -99,7 +99,7 @@ extern "C" aclError aclrtSetDevice(int32_t deviceId) {
     return traced(__func__, call_arguments("deviceId", deviceId), [&] {
         require_valid_config();
         set_configured_faults();
-        open_trace();  // of a program that has not called aclInit
+        open_trace();  // for a program that has not called aclInit
         report_missing_init();
         Device& device = find_device("deviceId", deviceId);
         device.activate();
@@ -124,7 +124,7 @@ extern "C" TORCH_ACLNN_HOST_API aclError aclrtGetPrimaryCtxState(int32_t deviceI
     });
 }
 
-// The engine numbers devices only one way.
+// The engine has one numbering of devices.
 extern "C" TORCH_ACLNN_HOST_API aclError aclrtGetLogicDevIdByUserDevId(int32_t userDeviceId, int32_t* logicDeviceId) {
     return write_result(__func__, "logicDeviceId", logicDeviceId, [&] { return find_device("userDeviceId", userDeviceId).index(); });
 }

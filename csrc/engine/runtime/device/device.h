@@ -28,12 +28,12 @@ class Device {
     aclrtContext primary_context() const { return primary_context_; }
 
     void activate() { state_.store(State::active, std::memory_order_relaxed); }
-    // While aclrtResetDevice waits for the streams.
+    // Begins the time in which aclrtResetDevice waits for the streams.
     void begin_reset() { state_.store(State::resetting, std::memory_order_relaxed); }
     bool is_resetting() const { return state_.load(std::memory_order_relaxed) == State::resetting; }
     void reset() { state_.store(State::reset, std::memory_order_relaxed); }
     bool active() const { return state_.load(std::memory_order_relaxed) == State::active; }
-    // True from aclrtResetDevice until the next aclrtSetDevice.
+    // Returns true from aclrtResetDevice until the next aclrtSetDevice.
     bool is_reset() const { return state_.load(std::memory_order_relaxed) == State::reset; }
 
    private:
@@ -48,10 +48,10 @@ class Device {
 
 TORCH_ACLNN_HOST_API int device_count();
 
-// The device of that number; 107001 if there is none.
+// Returns the device of that number; 107001 if there is none.
 Device& find_device(const char* parameter, int64_t index);
 
-// The device of the calling thread; 107002 if it has none.
+// Returns the device of the calling thread; 107002 if it has none.
 Device& current_device();
 
 }  // namespace torch_aclnn::host

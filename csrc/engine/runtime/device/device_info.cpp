@@ -14,7 +14,7 @@ extern "C" const char* aclrtGetSocName(void) {
     return config().soc_name.c_str();
 }
 
-// The driver's, which programs look for in libascend_hal.
+// This is a function of the driver, which programs look for in libascend_hal.
 extern "C" TORCH_ACLNN_HOST_API int drvGetDevNum(uint32_t* count) {
     return write_result(__func__, "num_dev", count, [&] { return device_count(); });
 }

@@ -59,7 +59,7 @@ void end_process(int status, void*) {
 
 const int registered_end = on_exit(end_process, nullptr);
 
-// Nobody may take the engine's numbers for an NPU's.
+// The banner says that nobody should take the engine's numbers for an NPU's.
 void print_banner() {
     if (banner_printed) return;
     banner_printed = true;
@@ -77,7 +77,7 @@ size_t skip_blanks(const std::string& json, size_t at) {
     return json.find_first_not_of(" \t\r\n", at);
 }
 
-// The position after `"key" :`, or npos. Good enough for a file of two levels with distinct names.
+// Returns the position behind `"key" :`, or npos, which suffices for a file of two levels with distinct names.
 size_t after_key(const std::string& json, const char* key, size_t from) {
     const std::string quoted = text('"', key, '"');
     const size_t found = json.find(quoted, from);
@@ -86,7 +86,7 @@ size_t after_key(const std::string& json, const char* key, size_t from) {
     return colon != std::string::npos && json[colon] == ':' ? skip_blanks(json, colon + 1) : std::string::npos;
 }
 
-// The digits between two quotes.
+// Reads the digits between two quotes.
 std::optional<int> read_quoted_number(const std::string& json, size_t at) {
     constexpr size_t kMaxDigits = 3;
     if (at == std::string::npos || json[at] != '"') return std::nullopt;

@@ -1,4 +1,5 @@
-// Options of the whole process and of a context. Those that the engine keeps by nature are accepted, those it cannot keep refused.
+// Options of the whole process and of a context. Those that the engine fulfils anyway are accepted, those that it cannot fulfil are
+// refused.
 
 #include "engine/runtime/device/context.h"
 #include "engine/runtime/error/guarded.h"
@@ -11,7 +12,7 @@ constexpr int kDebugKernel = 1;
 
 std::atomic<int64_t> process_options[kSystemOptions];
 
-// Deterministic: the engine's results are the same bits either way. The debug kernels do not exist.
+// Whether the deterministic option is set or not, the engine's results are the same bits. The debug kernels do not exist.
 void require_option(int opt, int64_t value) {
     if (opt < kDeterministic || opt >= kSystemOptions)
         refuse(ACL_ERROR_INVALID_PARAM, "opt", text("a value in 0..", kSystemOptions - 1), std::to_string(opt));

@@ -17,13 +17,13 @@
 namespace torch_aclnn::host {
 namespace {
 
-// Innermost functions of Python that are kept, in bytes of text.
+// The bytes of text that are kept of the innermost functions of Python.
 constexpr size_t kMaxPythonText = 1500;
-// More lines of a program than a stack has functions.
+// The number exceeds the functions that a stack of a program has.
 constexpr size_t kMaxLines = 32;
 constexpr int kNotFound = 127;
 
-// What Python's own report of a crash is made of: it reads the calling thread's frames without a lock and allocates nothing.
+// The functions that Python's own report of a crash is made of: they read the calling thread's frames without a lock and allocate nothing.
 struct Python {
     void* (*this_thread)() = reinterpret_cast<void* (*)()>(dlsym(RTLD_DEFAULT, "PyGILState_GetThisThreadState"));
     void (*dump)(int, void*) = reinterpret_cast<void (*)(int, void*)>(dlsym(RTLD_DEFAULT, "_Py_DumpTraceback"));
@@ -33,13 +33,13 @@ struct Python {
     void* thread() const { return this_thread != nullptr && dump != nullptr && runs() ? this_thread() : nullptr; }
 };
 
-// Looked up by the first stack that is taken, for a signal handler must not.
+// The first stack that is taken looks them up, because a signal handler must not.
 const Python& python() {
     static const Python found;
     return found;
 }
 
-// Python writes into a file only: one that is held in memory.
+// Python writes into a file only, so this is a file that is held in memory.
 class Scratch {
    public:
     Scratch() : file_(memfd_create("torch_aclnn", MFD_CLOEXEC)) {}
@@ -60,7 +60,6 @@ class Scratch {
     const int file_;
 };
 
-// The file of a function, without its folders.
 const char* file_name(const Dl_info& found) {
     const char* const slash = std::strrchr(found.dli_fname, '/');
     return slash == nullptr ? found.dli_fname : slash + 1;
@@ -85,7 +84,8 @@ bool is_libcs(const void* frame) noexcept {
     return dladdr(frame, &found) != 0 && found.dli_fname != nullptr && std::strncmp(file_name(found), "libc.so", 7) == 0;
 }
 
-// Where a function is in the program's own file; 0 if it is elsewhere. What it returns to is behind its call, perhaps of the next line.
+// Returns where a function is in the program's own file; 0 if it is elsewhere. What a function returns to is behind its call, perhaps of
+// the next line.
 uintptr_t address_in_program(const void* frame, bool interrupted, Dl_info& found) noexcept {
     link_map* map = nullptr;
     const bool is_known = dladdr1(frame, &found, reinterpret_cast<void**>(&map), RTLD_DL_LINKMAP) != 0 && map != nullptr;
@@ -93,7 +93,7 @@ uintptr_t address_in_program(const void* frame, bool interrupted, Dl_info& found
     return reinterpret_cast<uintptr_t>(frame) - map->l_addr - (interrupted ? 0 : 1);
 }
 
-// Runs a program that writes into the file; false if there is none of the name. vfork() and what the child calls are safe in a signal
+// Runs a program that writes into the file; false if no program has the name. vfork() and what the child calls are safe in a signal
 // handler.
 bool run(int file, char* const* command) noexcept {
     const pid_t child = vfork();
@@ -170,7 +170,7 @@ bool CallStack::operator==(const CallStack& other) const noexcept {
 }
 
 void print_frames(int file, void* const* frames, int count, bool interrupted) noexcept {
-    if (count > 1 && is_libcs(frames[count - 2])) --count;  // what starts a program, before libc calls main()
+    if (count > 1 && is_libcs(frames[count - 2])) --count;  // the last function starts a program, before libc calls main()
     for (int i = 0; i < count; ++i)
         if (!is_libcs(frames[i])) backtrace_symbols_fd(frames + i, 1, file);
     if (!runs_python()) print_lines(file, frames, count, interrupted);

@@ -11,7 +11,6 @@ namespace torch_aclnn::host {
 
 class TORCH_ACLNN_HOST_API CallStack {
    public:
-    // That of the calling thread.
     static CallStack here();
     // The calling thread's stack with TORCH_ACLNN_HOST_MODE=leaks, else an empty one.
     static CallStack for_leaks();
@@ -23,7 +22,7 @@ class TORCH_ACLNN_HOST_API CallStack {
     void print(int file) const noexcept;
 
     bool empty() const noexcept { return frame_count_ == 0; }
-    // Whether the function that called the engine is of a library of that file name.
+    // Whether the function that called the engine is in a library of that file name.
     bool begins_in(const char* library) const noexcept;
     bool operator==(const CallStack& other) const noexcept;
 
@@ -34,22 +33,21 @@ class TORCH_ACLNN_HOST_API CallStack {
     std::string python_;
 };
 
-// The innermost first, which is where it returns to, or where it was interrupted. Without libc's.
+// Prints the frames, the innermost first, which is where it returns to, or where it was interrupted, and without libc's.
 void print_frames(int file, void* const* frames, int count, bool interrupted = false) noexcept;
 
-// The number of functions in front that are the engine's own.
+// Returns the number of functions in front that are the engine's own.
 int engine_frames(void* const* frames, int count) noexcept;
 
-// The calling thread's stack in Python, if it has one. Callable within a signal handler.
+// Prints the calling thread's stack in Python, if it has one. May be called in a signal handler.
 void print_python_stack(int file) noexcept;
 
-// The same as text, its innermost functions; empty if the thread has none.
+// Returns the innermost functions of that stack as text; empty if the thread has none.
 std::string python_stack();
 
-// Whether the process is one of Python.
 bool runs_python() noexcept;
 
-// write(), until all is written or it fails. Callable within a signal handler.
+// Calls write() until all is written or it fails. May be called in a signal handler.
 void write_all(int file, const char* text, size_t size) noexcept;
 
 }  // namespace torch_aclnn::host

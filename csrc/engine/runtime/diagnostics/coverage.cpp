@@ -34,7 +34,7 @@ struct Files {
     std::string log;
 };
 
-// A process that is forked goes on in its parent's files, one that replaces another (exec) in its predecessor's.
+// A forked process goes on in its parent's files, and one that replaces another (exec) in its predecessor's.
 Files open_files() {
     const char* const directory = std::getenv("TORCH_ACLNN_HOST_COVERAGE");
     if (directory == nullptr || *directory == '\0') return {};
@@ -63,7 +63,7 @@ const Files& files() {
     return opened;
 }
 
-// Finds the record or takes a free one. Of two processes that take one for the same name at once, each gets its own; the reader adds them.
+// Finds the record or takes a free one. If two processes take one for the same name at once, each gets its own; the reader adds them.
 std::atomic<uint64_t>* find_or_add(Record* records, uint32_t kind, std::string_view name) {
     name = name.substr(0, sizeof(Record::name) - 1);
     for (Record* record = records; record < records + kRecords; ++record) {
@@ -78,8 +78,8 @@ std::atomic<uint64_t>* find_or_add(Record* records, uint32_t kind, std::string_v
     return nullptr;
 }
 
-// torch_npu says in a warning on std::cerr what it computes on the CPU. The descriptor may lead anywhere, into a file of pytest for
-// instance.
+// torch_npu says in a warning on std::cerr what it computes on the CPU. The file descriptor behind it may lead anywhere, into a file of
+// pytest for instance.
 class WarningListener final : public std::streambuf {
    public:
     explicit WarningListener(std::streambuf* target) : target_(target) {}
@@ -100,7 +100,7 @@ class WarningListener final : public std::streambuf {
     std::streambuf* const target_;
 };
 
-// Never destroyed: warnings still come while the process exits.
+// The listener is never destroyed, because warnings still come while the process exits.
 void listen_to_warnings() {
     static const std::ios_base::Init streams;  // the library may be loaded before any other that uses them
     std::cerr.rdbuf(new WarningListener(std::cerr.rdbuf()));
@@ -124,13 +124,13 @@ void coverage_log(const char* message) noexcept {
         const std::string line = std::string(message) + '\n';
         std::lock_guard<std::mutex> lock(*mutex);
         if (!seen->insert(std::hash<std::string>()(line)).second) return;
-        // Opened for each line, of which there are few: the program may close descriptors that it does not know.
+        // The file is opened for each line, of which there are few, because the program may close descriptors that it does not know.
         const int log = open(files().log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600);
         if (log < 0) return;
         [[maybe_unused]] const ssize_t written = write(log, line.data(), line.size());
         close(log);
     } catch (...) {
-        // A line that is lost is not worth a failure.
+        // A lost line is no reason to fail.
     }
 }
 

@@ -9,10 +9,11 @@ namespace torch_aclnn::host {
 // What a record counts; 0 marks one that is free.
 enum class CoverageKind : uint32_t { entry_point = 1, refused_operator = 2 };
 
-// True if the variable is set and the directory can be written.
+// Returns true if the variable is set and the directory can be written.
 bool covering() noexcept;
 
-// The counter of that name, or null without a directory. It is mapped from a file, so that it outlives the process however that ends.
+// Returns the counter of that name, or null without a directory. It is mapped from a file, so that it outlives the process however that
+// ends.
 std::atomic<uint64_t>* coverage_counter(CoverageKind kind, const char* name) noexcept;
 
 // Adds a line of the program's log, once. Only torch_npu's log names the symbols that it looked up and did not find.

@@ -10,7 +10,7 @@
 
 namespace torch_aclnn::host {
 
-// One record of torchAclnnHostEntryPoints(). Make one static object for each entry point: it is listed while its library is loaded.
+// One record of torchAclnnHostEntryPoints(). Each entry point has one static object, which is listed while its library is loaded.
 class TORCH_ACLNN_HOST_API EntryPoint {
    public:
     EntryPoint(const char* name, const char* family, uint64_t data_types) noexcept : EntryPoint(name, family, data_types, nullptr, 0) {}
@@ -19,12 +19,12 @@ class TORCH_ACLNN_HOST_API EntryPoint {
         : EntryPoint(name, family, data_types, parameters, count) {}
     EntryPoint(const char* name, const char* family, uint64_t data_types, const torchAclnnParameter* parameters,
                size_t parameter_count) noexcept;
-    // A function that always fails.
+    // Makes the record of a function that always fails.
     EntryPoint(const char* name, const char* family) noexcept;
     EntryPoint(const EntryPoint&) = delete;
     ~EntryPoint();
 
-    // Counts without a lock, for it is on the way of every call.
+    // This counts without a lock, because every call does it.
     void count_call() noexcept { calls_->fetch_add(1, std::memory_order_relaxed); }
 
     const char* name() const { return description_.name; }
@@ -34,7 +34,7 @@ class TORCH_ACLNN_HOST_API EntryPoint {
     const char* parameter_kind(const char* parameter) const noexcept;  // "Out", or "" if there is no such parameter
     uint64_t data_types() const { return description_.dataTypes; }
 
-    // One of that name, or null. An entry point that is not listed is none.
+    // Returns the one of that name, or null if none is listed.
     static EntryPoint* find(const char* name);
     void unlist() noexcept;
 

@@ -67,7 +67,7 @@ const char* EntryPoint::parameter_kind(const char* parameter) const noexcept {
 
 torchAclnnEntryPoint EntryPoint::description() const noexcept {
     torchAclnnEntryPoint described = description_;
-    const uint64_t before = calls_at_reset_.load(std::memory_order_acquire);  // first, for it is never more than calls_ was then
+    const uint64_t before = calls_at_reset_.load(std::memory_order_acquire);  // read first, because calls_ was never less than this
     described.calls = calls_->load(std::memory_order_relaxed) - before;
     return described;
 }

@@ -27,7 +27,7 @@ const char* findings_file() noexcept {
     return once;
 }
 
-// Programs ask for as much memory, and wait as long, as there is.
+// Programs ask for as much memory as there is, and wait as long as they have to, so these codes are answers.
 bool is_an_answer(int code) {
     return code == ACL_ERROR_RT_MEMORY_ALLOCATION || code == ACL_ERROR_RT_REPORT_TIMEOUT || code == kSynchronizeTimeout;
 }

@@ -5,13 +5,11 @@
 
 namespace torch_aclnn::host {
 
-// True if the variable is set.
 bool collecting_findings() noexcept;
 
-// Whether a call returned an error that was a finding.
 bool found_an_error() noexcept;
 
-// Adds the line; what was found has been written on standard error. Callable within a signal handler.
+// Adds the line; what was found has been written on standard error. May be called in a signal handler.
 TORCH_ACLNN_HOST_API void add_finding(const char* kind) noexcept;
 
 }  // namespace torch_aclnn::host

@@ -9,7 +9,7 @@
 namespace torch_aclnn::host {
 namespace {
 
-// A number with a fraction or an exponent, so that it is read as floating point again.
+// Writes a number with a fraction or an exponent, so that it is read as floating point again.
 template <class Number>
 std::string number_text(Number number) {
     if (std::isnan(number)) return "\"nan\"";
@@ -20,7 +20,7 @@ std::string number_text(Number number) {
     return std::string(written) + (written.find_first_of(".e") == std::string_view::npos ? ".0" : "");
 }
 
-// The bytes of the UTF-8 sequence that the text begins with; 0 if it begins with none.
+// Returns the bytes of the UTF-8 sequence that the text begins with; 0 if it begins with none.
 size_t utf8_length(std::string_view text) {
     const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
     const unsigned char first = byte(0);
@@ -33,7 +33,7 @@ size_t utf8_length(std::string_view text) {
     for (size_t i = 1; i < length; ++i)
         if ((byte(i) & 0xC0) != 0x80) return 0;
     if (length < 3) return length;
-    // Too long for what they say, surrogates, and what is beyond Unicode.
+    // Sequences that are longer than necessary, surrogates, and numbers beyond Unicode are invalid.
     const unsigned char second = byte(1);
     const bool wrong = (first == 0xE0 && second < 0xA0) || (first == 0xED && second > 0x9F) || (first == 0xF0 && second < 0x90) ||
                        (first == 0xF4 && second > 0x8F);

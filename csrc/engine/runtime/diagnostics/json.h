@@ -9,11 +9,11 @@
 
 namespace torch_aclnn::host {
 
-// JSON has no numbers for these: "nan", "inf" and "-inf", as texts.
+// JSON has no numbers for "nan", "inf" and "-inf", which become texts.
 TORCH_ACLNN_HOST_API std::string json_of(double number);
-// The shortest decimal number that is read as the same float.
+// Returns the shortest decimal number that is read as the same float.
 TORCH_ACLNN_HOST_API std::string json_of(float number);
-// A text in quotes. Bytes that are not UTF-8 become U+FFFD.
+// Returns a text in quotes. Bytes that are not UTF-8 become U+FFFD.
 TORCH_ACLNN_HOST_API std::string json_of(std::string_view text);
 inline std::string json_of(const std::string& text) {
     return json_of(std::string_view(text));
@@ -31,7 +31,7 @@ std::string json_of(Integer number) {
     return std::to_string(+number);
 }
 
-// [1, 2]; `write` makes the JSON of one value.
+// Returns a list such as [1, 2]; `write` makes the JSON of one value.
 template <class Values, class Write>
 std::string json_array(const Values& values, Write&& write) {
     std::string array = "[";

@@ -18,9 +18,10 @@ struct Leak {
 
 class TORCH_ACLNN_HOST_API LeakList {
    public:
-    // torch_npu's own are left out: it keeps its streams and the memory of its cache to the end.
+    // What torch_npu has made itself is left out, because it keeps its streams and the memory of its cache to the end.
     void add(const char* verb, const std::string& kind, const std::string& description, const CallStack& made_at = {}, size_t bytes = 0);
-    // Prints the leaks with the stack of each, or in one line after an error: it may have ended the program before it freed them.
+    // Prints the leaks with the stack of each. After an error it prints one line, because the error may have ended the program before it
+    // freed them.
     void print(const char* end, bool after_error) const;
 
    private:

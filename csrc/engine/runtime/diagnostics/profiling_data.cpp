@@ -1,4 +1,4 @@
-// What torch_npu asks of CANN's profiler, and what it hands to it while it runs. It never does.
+// What torch_npu asks of CANN's profiler, and what it hands to it while it runs. The engine's profiler never runs.
 
 #include <chrono>
 #include <cstdio>
@@ -25,7 +25,7 @@ EntryPoint init_entry("aclprofInit", "runtime");
 
 extern "C" {
 
-// torch_npu.profiler goes on without, and does not say why.
+// torch_npu.profiler goes on without a profiler, and does not say why.
 TORCH_ACLNN_HOST_API aclError aclprofInit(const char*, size_t) {
     return guarded(__func__, [] {
         constexpr char kMessage[] =
@@ -36,7 +36,7 @@ TORCH_ACLNN_HOST_API aclError aclprofInit(const char*, size_t) {
     });
 }
 
-// A callback is called when profiling starts, which it never does.
+// A callback is called when profiling starts, which never happens.
 TORCH_ACLNN_HOST_API int32_t MsprofRegisterCallback(uint32_t, void*) {
     return 0;
 }

@@ -13,7 +13,7 @@ class RecordWriter {
     RecordWriter(void* records, size_t capacity, size_t record_size)
         : place_(static_cast<unsigned char*>(records)), left_(records == nullptr ? 0 : capacity), record_size_(record_size) {}
 
-    // Unless the array is full.
+    // Writes the record unless the array is full.
     template <class Record>
     void write(Record record) {
         if (left_ == 0) return;

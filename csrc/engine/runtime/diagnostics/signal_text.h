@@ -24,14 +24,14 @@ class SignalText {
         std::memcpy(text.data(), text_.data(), size);
         text[size] = '\0';
     }
-    // Writes it, and begins anew.
+    // Writes the text, and begins anew.
     void flush() {
         write_all(file_, text_.data(), size_);
         size_ = 0;
     }
 
    private:
-    // What is too long is cut off.
+    // Text that is too long is cut off.
     SignalText& add(const char* text, size_t size) {
         size = size < text_.size() - size_ ? size : text_.size() - size_;
         std::memcpy(text_.data() + size_, text, size);

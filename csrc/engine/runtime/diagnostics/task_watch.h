@@ -1,4 +1,4 @@
-// Who is told of the tasks that have ended: the trace, and a profiler.
+// Who is told of tasks that have ended: the trace, and a profiler.
 #pragma once
 
 #include <atomic>
@@ -14,10 +14,10 @@ struct EndedTask {
     int64_t begin, end;  // nanoseconds of Unix time
 };
 
-// Has `watcher` called, on the thread that ran it, for each task that has run from now on; null: for none.
+// Has `watcher` called, on the thread that ran it, for each task that runs from now on; null stands for no watcher.
 TORCH_ACLNN_HOST_API void watch_tasks(void (*watcher)(const EndedTask&)) noexcept;
 
-// What a stream asks before it takes the time of a task: true with a trace, and with a watcher.
+// A stream takes the time of a task only if this is true: with a trace, and with a watcher.
 extern std::atomic<bool> tasks_are_watched;
 inline bool watching_tasks() noexcept {
     return tasks_are_watched.load(std::memory_order_relaxed);

@@ -27,7 +27,7 @@ std::atomic<bool> trace_was_opened{false};
 constexpr int kFormat = 1;  // of the lines, for those who read them
 constexpr int64_t kNanoseconds = 1'000'000'000;
 
-// Plain numbers: calls still come while the process exits, when a thread's objects with destructors are gone.
+// These are plain numbers, because calls still come while the process exits, when a thread's objects with destructors are gone.
 thread_local int traced_calls = 0;      // that have begun and not ended
 thread_local uint64_t task_number = 0;  // of the task that runs
 
@@ -59,7 +59,7 @@ void write(const JsonObject& line) {
     if (!write_trace_line(line.text() + '\n')) trace_is_open = false;
 }
 
-// Where the process's times begin, so that those of several processes can be brought together.
+// The line has the time from which the process counts, so that the times of several processes can be brought together.
 std::string process_line() {
     JsonObject line = line_of("process", trace_clock());
     line.add("format", kFormat).add_json("unix_time", seconds(nanoseconds(CLOCK_REALTIME) - trace_clock()));
@@ -99,12 +99,12 @@ JsonObject task_line(const char* name, int device, int stream, int64_t begin, in
     return line;
 }
 
-// An error is a line, unless that of the call which it ends will have it.
+// Writes an error as a line, unless it belongs to a call whose line will have it.
 void trace_error(const char* message) noexcept {
     if (tracing() && traced_calls == 0) trace_message("error", message);
 }
 
-// A line that does not fit in memory is not worth a failure.
+// A line for which there is no memory is no reason to fail.
 template <class Make>
 void write_line(Make&& make) noexcept {
     try {
@@ -120,7 +120,7 @@ int64_t trace_clock() noexcept {
     return nanoseconds(CLOCK_MONOTONIC) - opened + 1;
 }
 
-// Once: what ended because the disk was full does not begin again.
+// A trace that ended because the disk was full does not begin again.
 void open_trace() {
     if (config().trace.empty() || trace_was_opened) return;
     open_trace_file(process_line);

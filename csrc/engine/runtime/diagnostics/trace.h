@@ -47,7 +47,7 @@ void add_arguments(JsonObject& arguments, const char* name, const Value& value, 
     arguments.add(name, value);
     add_arguments(arguments, rest...);
 }
-// The arguments of a call, which it refers to: they are read when the call is over, if there is a trace.
+// The arguments of a call, which refer to the call's own: they are read when the call is over, if there is a trace.
 template <class... NamesAndValues>
 class CallArguments {
    public:
@@ -70,7 +70,7 @@ template <class... NamesAndValues>
 CallArguments<NamesAndValues...> call_arguments(const NamesAndValues&... names_and_values) {
     return CallArguments<NamesAndValues...>(names_and_values...);
 }
-// What the pointer of a result points at when the call is over.
+// The value that a pointer for a result points at when the call is over.
 template <class Value>
 struct ValueAt {
     const Value* place;
@@ -84,16 +84,16 @@ std::string json_of(const ValueAt<Value>& value) {
     return json_of(value.place == nullptr ? Value{} : *value.place);
 }
 
-// Around a call of the C interface. Between the two the errors of the calling thread are no lines of their own.
+// These are called around a call of the C interface. Between the two the errors of the calling thread are no lines of their own.
 TORCH_ACLNN_HOST_API int64_t begin_traced_call() noexcept;
 TORCH_ACLNN_HOST_API void end_traced_call(int64_t begin, const char* function, int code, const TraceDetails& details) noexcept;
 
-// A task that has run, on the calling thread, since `begin`; 0: it was skipped, because it came after a failure.
+// Writes the line of a task that has run on the calling thread since `begin`; 0 says that it was skipped, because it came after a failure.
 void trace_task(const char* name, int device, int stream, int64_t begin, int code, const char* message) noexcept;
-// The call whose task the calling thread runs.
+// Sets the number of the call whose task the calling thread runs.
 TORCH_ACLNN_HOST_API void set_traced_task(uint64_t number) noexcept;
 
-// A line of that kind which is about no traced call: "error", "log".
+// Writes a line of that kind, "error" or "log", which is about no traced call.
 TORCH_ACLNN_HOST_API void trace_message(const char* kind, const char* message) noexcept;
 
 }  // namespace torch_aclnn::host

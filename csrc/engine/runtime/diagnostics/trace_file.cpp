@@ -25,14 +25,14 @@ struct Target {
     ino_t inode;
 
     bool is_standard_error() const { return descriptor == STDERR_FILENO; }
-    // The program may have closed descriptors that it does not know, and opened other files, which then have their numbers.
+    // The program may have closed descriptors that it does not know, and opened other files under their numbers.
     bool is_ours() const {
         struct stat found{};
         return is_standard_error() || (fstat(descriptor, &found) == 0 && found.st_dev == device && found.st_ino == inode);
     }
 };
 
-// Never destroyed: lines still come while the process exits.
+// The file is never destroyed, because lines still come while the process exits.
 struct TraceFile {
     std::mutex opening;
     std::atomic<const Target*> target{nullptr};
@@ -40,7 +40,7 @@ struct TraceFile {
 };
 constexpr auto& trace_file = lasting<TraceFile>;
 
-// The path, with the number of the process in the place of each %p.
+// Returns the path, with the number of the process in the place of each %p.
 std::string path_of_process() {
     std::string path = config().trace;
     const std::string process = std::to_string(getpid());
@@ -52,7 +52,7 @@ std::string path_of_process() {
     throw Error(ACL_ERROR_INVALID_PARAM, "TORCH_ACLNN_HOST_TRACE: cannot write to \"" + path + "\": " + std::strerror(error));
 }
 
-// 0, or the error's number.
+// Returns 0, or the error's number.
 int write_all(int descriptor, std::string_view text) noexcept {
     while (!text.empty()) {
         const ssize_t written = ::write(descriptor, text.data(), text.size());

@@ -9,8 +9,8 @@ namespace torch_aclnn::host {
 // Throws 100000 if the file cannot be opened or written.
 void open_trace_file(std::string (*first_line)());
 
-// The whole line in one write to the end of the file, so that the lines of several threads and processes do not mix, and none is lost with
-// the process. False, after a message on standard error, if it cannot be written.
+// Writes the whole line to the end of the file at once, so that the lines of several threads and processes do not mix, and none is lost
+// with the process. Returns false, after a message on standard error, if it cannot be written.
 bool write_trace_line(const std::string& line) noexcept;
 
 }  // namespace torch_aclnn::host

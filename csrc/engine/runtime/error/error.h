@@ -37,7 +37,7 @@ class TORCH_ACLNN_HOST_API Error : public std::runtime_error {
 // Throws the code with the message "<parameter>: expected <expected>, got <got>".
 [[noreturn]] TORCH_ACLNN_HOST_API void refuse(int code, const std::string& parameter, const std::string& expected, const std::string& got);
 
-// The same for an argument of an operator: 161002, and 161001 for a null.
+// Throws 161002, for an argument of an operator; and 161001 for a null.
 [[noreturn]] inline void refuse(const std::string& parameter, const std::string& expected, const std::string& got) {
     refuse(ACLNN_ERR_PARAM_INVALID, parameter, expected, got);
 }

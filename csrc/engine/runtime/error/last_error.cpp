@@ -14,7 +14,7 @@ std::atomic<void (*)(const char* message)> error_listener{nullptr};
 std::atomic<void (*)(int code, const char* message)> code_listener{nullptr};
 namespace {
 
-// Plain arrays: torch_npu still calls in while the process exits, when a thread's objects with destructors are gone.
+// These are plain arrays, because torch_npu still calls in while the process exits, when a thread's objects with destructors are gone.
 struct LastError {
     char message[2048];
     char returned_message[2048];
@@ -29,7 +29,7 @@ bool belongs_to_another_layer(int code) {
     return family == 0 || family == 161 || family == 361 || family == 561;
 }
 
-// The bytes of the UTF-8 character that begins there, or 0 if none does.
+// Returns the bytes of the UTF-8 character that begins there, or 0 if none does.
 size_t character_size(const unsigned char* text) {
     const size_t size = text[0] < 0x80                      ? 1
                         : text[0] >= 0xC2 && text[0] < 0xE0 ? 2
@@ -54,7 +54,7 @@ int record(const char* function, int code, const char* message) noexcept {
     LastError& last = last_error;
     if (find_code(code) != nullptr) {
         std::snprintf(last.message, sizeof last.message, "%s: %s", function, message);
-    } else {  // none that is not in the table may leave the engine
+    } else {  // a code that is not in the table must not leave the engine
         std::snprintf(last.message, sizeof last.message, "%s: %s (%d, which is no code of the engine)", function, message, code);
         code = ACL_ERROR_INTERNAL_ERROR;
     }

@@ -27,7 +27,7 @@ struct CountedFault {
     uint64_t seen = 0;
     uint64_t happened = 0;
 
-    // Counts one more; whether it is one that is to fail.
+    // Counts one more call, and tells whether it is to fail.
     bool is_due() {
         ++seen;
         if (seen < fault.first || seen > fault.last || (seen - fault.first) % fault.step != 0) return false;
@@ -73,7 +73,7 @@ void announce(State& now, const CountedFault& counted, const std::string& what) 
                  static_cast<unsigned long long>(counted.seen), what.c_str());
 }
 
-// All faults count the call, and the first that is due is the one that happens.
+// All faults count the call, and the first that is due happens.
 template <class IsMeant>
 CountedFault* first_due(State& now, const IsMeant& is_meant) {
     CountedFault* due = nullptr;
@@ -90,7 +90,7 @@ void fail_call(const State& now, const char* function, const Fault& fault) {
     throw Error::with_last_error(code_of_call(fault, function), now.message.empty() ? reason(fault) : now.message, now.last_error);
 }
 
-// What a fault of the task's kind does beyond the one failure.
+// Does what a fault of the task's kind does beyond the one failure.
 int code_of_task(State& now, const Fault& fault, int stream, int device) {
     if (fault.kind == FaultKind::stream) {
         now.dead_streams.insert(stream);

@@ -1,4 +1,4 @@
-// Where a fault can happen. Off, each place costs a load and a branch.
+// The places where faults can happen. While none is asked for, each costs a load and a branch.
 #pragma once
 
 #include <atomic>
@@ -7,21 +7,20 @@
 
 namespace torch_aclnn::host {
 
-// Whether any fault has been asked for.
 extern TORCH_ACLNN_HOST_API std::atomic<bool> faults_set;
 
-// The slow paths. They throw an Error if a fault is due.
+// These are the slow paths. They throw an Error if a fault is due.
 TORCH_ACLNN_HOST_API void fail_asked_call(const char* function);
 TORCH_ACLNN_HOST_API void fail_asked_phase1(const char* entry_point);
 TORCH_ACLNN_HOST_API void fail_asked_task(const char* task, int stream, int device);
 TORCH_ACLNN_HOST_API bool spoil_asked_result(const char* entry_point);
 TORCH_ACLNN_HOST_API bool is_asked_for_phase1(const char* entry_point);
 
-// A C function of that name is called.
+// To be called where a C function of that name begins.
 inline void may_fail(const char* function) {
     if (faults_set.load(std::memory_order_relaxed)) fail_asked_call(function);
 }
-// The same for <entry point>GetWorkspaceSize.
+// To be called where <entry point>GetWorkspaceSize begins.
 inline void phase1_may_fail(const char* entry_point) {
     if (faults_set.load(std::memory_order_relaxed)) fail_asked_phase1(entry_point);
 }
@@ -29,11 +28,11 @@ inline void phase1_may_fail(const char* entry_point) {
 inline bool is_phase1_to_fail(const char* entry_point) {
     return faults_set.load(std::memory_order_relaxed) && is_asked_for_phase1(entry_point);
 }
-// A task is about to run.
+// To be called before a task runs.
 inline void task_may_fail(const char* task, int stream, int device) {
     if (faults_set.load(std::memory_order_relaxed)) fail_asked_task(task, stream, device);
 }
-// An operator has computed; whether what it wrote is to be wrong.
+// To be called when an operator has computed. Returns whether its result shall be wrong.
 inline bool result_is_spoiled(const char* entry_point) {
     return faults_set.load(std::memory_order_relaxed) && spoil_asked_result(entry_point);
 }

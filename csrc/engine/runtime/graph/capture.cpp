@@ -149,7 +149,7 @@ Capture::Member& Capture::member(const Stream& stream) {
     return members_.at(stream.id());
 }
 
-// A graph that lacks a task is not what the program captured.
+// A graph that lacks a task would not be what the program captured.
 void Capture::take(Stream& stream, Task& task) {
     const std::lock_guard<std::mutex> lock(capture_mutex());
     require_valid();

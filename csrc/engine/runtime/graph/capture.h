@@ -12,7 +12,7 @@ class Capture;
 
 class RecordedPoint;
 
-// 107000 for a number that is none.
+// 107000 for a number that is no mode.
 aclmdlRICaptureMode require_capture_mode(int mode);
 
 class Capture final : public ActiveCapture, public std::enable_shared_from_this<Capture> {
@@ -23,7 +23,7 @@ class Capture final : public ActiveCapture, public std::enable_shared_from_this<
     static aclmdlRI end(Stream& stream);
     static void begin_group(Stream& stream);
     static aclrtTaskGrp end_group(Stream& stream);
-    // The capture that the stream takes part in, or null.
+    // Returns the capture that the stream takes part in, or null.
     static std::shared_ptr<Capture> of(const Stream& stream);
     // Has the stream wait for an event that was recorded in a capture, which it joins.
     static void wait_for_recorded(const std::shared_ptr<Stream>& stream, const RecordedPoint& point);
@@ -41,7 +41,7 @@ class Capture final : public ActiveCapture, public std::enable_shared_from_this<
     void refuse_wait(const Stream& stream) const override;
 
    private:
-    // A stream that takes part.
+    // A stream that takes part in the capture.
     struct Member {
         std::shared_ptr<Stream> stream;
         int number;  // the point in the graph that the record made

@@ -38,7 +38,7 @@ extern "C" aclError aclmdlRICaptureEnd(aclrtStream stream, aclmdlRI* modelRI) {
     });
 }
 
-// No line in the trace: torch_npu asks at every turn.
+// The call has no line in the trace, because torch_npu makes it all the time.
 extern "C" aclError aclmdlRICaptureGetInfo(aclrtStream stream, aclmdlRICaptureStatus* status, aclmdlRI* modelRI) {
     return guarded(__func__, [&] {
         require_pointer("status", status);

@@ -21,7 +21,7 @@ void* allocate_value() {
     return address;
 }
 
-// The program and captured tasks write it without a word to the engine.
+// The program and captured tasks write the value without a call of the engine.
 std::atomic<uint64_t>& word_at(const MemoryRange& range) {
     return reinterpret_cast<std::atomic<uint64_t>&>(*static_cast<uint64_t*>(range.view()));
 }
@@ -70,7 +70,7 @@ void remove_conditions(const Graph& graph) {
     for (const void* handle : handles) conditions().remove(handle);
 }
 
-// Those of all branches: which one is taken is not known at the launch.
+// The accesses are those of all branches, because the launch does not know which one is taken.
 std::vector<MemoryAccess> ConditionalTask::accesses() const {
     std::vector<MemoryAccess> all;
     condition_->range().add_access(all, false);

@@ -7,7 +7,7 @@
 
 namespace torch_aclnn::host {
 
-// The value, in memory that lives as long as the graph.
+// The value that decides, in memory that lives as long as the graph.
 class Condition {
    public:
     // Throws the code of aclrtMalloc.

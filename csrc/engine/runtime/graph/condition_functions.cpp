@@ -75,7 +75,7 @@ extern "C" aclError aclmdlRIAddCondTask(aclmdlRICondTaskParams params, aclrtStre
                   });
 }
 
-// Into a branch of a conditional task.
+// The capture goes into a branch of a conditional task.
 extern "C" aclError aclmdlRICaptureToModelRIBegin(aclrtStream stream, aclmdlRI modelRI, aclmdlRICaptureMode mode) {
     return traced(can_fail(__func__), call_arguments("modelRI", modelRI, "mode", static_cast<int>(mode)).on(stream),
                   [&] { Capture::begin_branch(find_usable_stream(stream), modelRI, require_capture_mode(mode)); });

@@ -30,7 +30,8 @@ void list_leaked_graphs(LeakList& list) {
 }
 const bool leaked_graphs_are_listed = (add_leak_report(list_leaked_graphs), true);
 
-// While it lives, the calling thread runs a task of a graph; of several, one within the other, if the program's own function replays one.
+// While one lives, the calling thread runs a task of a graph; there are several, one within the other, if the program's own function
+// replays a graph.
 class Replaying {
    public:
     Replaying() : before_(std::exchange(replaying, true)) {}
@@ -47,7 +48,7 @@ void call(KeptTask& kept, void (Task::*function)()) {
     (kept.task->*function)();
 }
 
-// Work that another thread does comes after that of the graph's stream, and before what follows there.
+// Work that another thread does comes after the work of the graph's stream so far, and before what follows there.
 bool put_on(Stream& stream, int number, Task& task) {
     order_after(stream.id(), order_so_far(number));
     if (!task.put_on(stream)) return false;
@@ -68,7 +69,7 @@ class BeginExecution final : public NamedTask {
     const std::vector<std::shared_ptr<const Condition>> conditions_;
 };
 
-// One step of one replay. Which task it runs is decided when its turn comes, as an update may come first.
+// One step of one replay. It looks up its task when its turn comes, because an update may come first.
 class ReplayedTask final : public NamedTask {
    public:
     ReplayedTask(std::shared_ptr<Graph> graph, size_t step)

@@ -25,9 +25,9 @@ struct KeptTask {
     std::recursive_mutex running;  // two replays may come to it at once
 };
 
-// The steps are in the order in which they were captured, which is one that keeps what the events between the streams demand; a replay
-// does them in this order on one stream. The streams that they were captured from count for TORCH_ACLNN_HOST_MODE=check_streams: it finds
-// uses of memory that only this order keeps apart.
+// The steps are in the order in which they were captured, which fulfils what the events between the streams demand; a replay does them in
+// this order on one stream. TORCH_ACLNN_HOST_MODE=check_streams goes by the streams that they were captured from, and finds uses of memory
+// that only this order keeps apart.
 class Graph : public std::enable_shared_from_this<Graph> {
    public:
     enum class StepKind { task, record, wait };
@@ -45,7 +45,7 @@ class Graph : public std::enable_shared_from_this<Graph> {
     std::string name() const;
     void set_name(std::string_view name);
 
-    // Until it is complete. The first stream is the one that the capture began with.
+    // Adds a stream to a graph that is not complete. The first one is that with which the capture began.
     int add_stream();
     // Takes the task, and returns the number of the step. If it throws, the task has not been taken.
     size_t add_task(int stream, Task& task);
@@ -59,13 +59,13 @@ class Graph : public std::enable_shared_from_this<Graph> {
     void run_steps() const;
     std::vector<MemoryAccess> accesses() const;
     const std::vector<Step>& steps() const { return steps_; }
-    // A stream's number, as messages have it.
+    // Returns a stream's number, as messages have it.
     int stream_number(int stream) const { return streams_[static_cast<size_t>(stream)]; }
     std::shared_ptr<KeptTask> task_of(size_t step) const;
     // Replaces the task of a step. The new one runs from the step's next turn on.
     void replace(size_t step, std::shared_ptr<KeptTask> task);
 
-    // The graph of a conditional task, which is captured once. False if it is no branch, or its capture has begun.
+    // Begins the capture of a branch of a conditional task. Returns false if it is no branch, or its capture has begun.
     bool begin_branch() { return is_free_branch_.exchange(false); }
     friend aclmdlRI add_branch(Graph& graph, const std::shared_ptr<Graph>& branch);
     const std::vector<aclmdlRI>& branches() const { return branch_handles_; }
@@ -94,7 +94,7 @@ class Graph : public std::enable_shared_from_this<Graph> {
 };
 
 aclmdlRI add_graph(std::shared_ptr<Graph> graph);
-// A graph of its own, which goes with the other.
+// Adds a branch as a graph of its own, which is removed with the other graph.
 aclmdlRI add_branch(Graph& graph, const std::shared_ptr<Graph>& branch);
 // Removes the graph with its branches, and the handles of its task groups and conditions.
 void remove_graph(aclmdlRI handle);

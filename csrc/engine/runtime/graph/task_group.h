@@ -14,7 +14,7 @@ struct TaskGroup {
 aclrtTaskGrp add_task_group(const std::shared_ptr<Graph>& graph, std::vector<size_t> steps);
 void remove_task_groups(const Graph& graph);
 
-// 200001 unless it is an operator: copies, fills and the program's own functions have no arguments that could be updated.
+// 200001 unless the task is an operator: copies, fills and the program's own functions have no arguments that could be updated.
 void require_operator(const Task& task);
 
 // Keeps what is launched on a stream between aclmdlRICaptureTaskUpdateBegin and aclmdlRICaptureTaskUpdateEnd.

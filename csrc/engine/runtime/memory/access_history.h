@@ -23,10 +23,10 @@ struct MemoryTouch {
     std::shared_ptr<const CallStack> asked_at;
 };
 
-// Not for several threads at once.
+// Several threads must not use it at once.
 class AccessHistory {
    public:
-    // Calls `compare` for each earlier touch of the memory that the new one does not just read beside, and keeps the new one.
+    // Keeps the new touch, and calls `compare` for each earlier touch of the memory, except for reads if the new touch is a read.
     void add(uintptr_t begin, size_t bytes, const MemoryTouch& touch, const std::function<void(const MemoryTouch&)>& compare);
     void forget(uintptr_t begin, size_t bytes);
 
@@ -42,7 +42,7 @@ class AccessHistory {
     std::map<uintptr_t, Range> ranges_;  // by where they begin; apart from each other
 };
 
-// Called with memory that is given out or back, unless it is null.
+// This is called with memory that is given out or back, unless it is null.
 extern std::atomic<void (*)(const void* memory, size_t bytes)> memory_listener;
 inline void tell_memory_changed(const void* memory, size_t bytes) {
     if (const auto listener = memory_listener.load(std::memory_order_relaxed)) listener(memory, bytes);

@@ -10,7 +10,6 @@ inline uintptr_t number(const void* address) {
     return reinterpret_cast<uintptr_t>(address);
 }
 
-// The least multiple of `unit` that is not below the size.
 inline size_t round_up(size_t size, size_t unit) {
     return (size + unit - 1) / unit * unit;
 }

@@ -8,7 +8,7 @@
 
 namespace torch_aclnn::host {
 
-// What is wanted, or that share of the limit if it is less.
+// Returns what is wanted, or that share of the limit if it is less.
 inline size_t within_address_limit(size_t wanted, size_t share) {
     rlimit limit{};
     if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return wanted;

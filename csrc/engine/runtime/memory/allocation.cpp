@@ -26,7 +26,7 @@ void return_pages(uintptr_t begin, size_t pages) {
     give_back_addresses(begin);
 }
 
-// Memory that was freed a while ago and is used again, because fresh memory costs a fault for each page. Not with
+// Memory that was freed a while ago and is used again, because fresh memory costs a fault for each page. There is none with
 // TORCH_ACLNN_HOST_MODE=isolate, where freed memory is gone.
 class FreedMemory {
    public:
@@ -43,7 +43,7 @@ class FreedMemory {
         blocks_.erase(found);
         return begin;
     }
-    // Keeps it, unless it is large, and gives the oldest back to the machine when there is too much.
+    // Keeps the block, unless it is large, and gives the oldest blocks back to the machine when there is too much.
     void put(uintptr_t begin, size_t pages) {
         if (pages > kLargest) return return_pages(begin, pages);
         const std::lock_guard<std::mutex> lock(mutex_);
@@ -159,7 +159,6 @@ extern "C" aclError aclrtFree(void* devPtr) {
 }
 
 // The attribute chooses between kinds of the chip's memory; here there is one.
-// The chip's memory is all of one kind here.
 extern "C" aclError aclrtGetMemInfo(aclrtMemAttr attr, size_t* free, size_t* total) {
     return guarded(__func__, [&] {
         if (attr < ACL_DDR_MEM || attr > ACL_HBM_MEM_P2P_NORMAL)

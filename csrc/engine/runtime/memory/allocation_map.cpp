@@ -59,7 +59,7 @@ AllocationMap::Blocks::const_iterator AllocationMap::containing(uintptr_t addres
     return address - after->first < after->second.size ? after : blocks_.end();
 }
 
-// Never destroyed: memory is still freed while the process exits.
+// The map is never destroyed, because memory is still freed while the process exits.
 AllocationMap& device_memory() {
     static auto* const once = new AllocationMap;
     return *once;

@@ -27,15 +27,15 @@ class AllocationMap {
     std::optional<Block> remove(const void* address);
     std::optional<Block> find(const void* address) const;  // the block that contains the address
     std::optional<Block> find_overlap(const void* address, size_t size) const;
-    // How far the memory goes on from the address, looking no further than `wanted`; nothing if the address is in no block.
-    // Blocks that touch count as one: a segment that grows is mapped piece by piece.
+    // Returns how far the memory goes on from the address, looking no further than `wanted`; nothing if the address is in no block. Blocks
+    // that touch count as one, because a segment that grows is mapped piece by piece.
     std::optional<size_t> reach(const void* address, size_t wanted) const;
     template <class Action>
     void for_each(Action&& action) const {
         std::shared_lock<std::shared_mutex> lock(mutex_);
         for (const auto& entry : blocks_) action(entry.second);
     }
-    // Another number after each change.
+    // Returns another number after each change.
     uint64_t version() const { return version_.load(std::memory_order_acquire); }
 
    private:

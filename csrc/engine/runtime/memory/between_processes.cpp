@@ -57,7 +57,7 @@ Block allocation_for(const void* address, size_t size) {
     return *block;
 }
 
-// Those of other processes' allocations that are mapped here, by the number of their keys.
+// Allocations of other processes that are mapped here, by the number of their keys.
 class ImportedAllocations {
    public:
     void* add(const Shared& key) {
@@ -145,7 +145,7 @@ extern "C" TORCH_ACLNN_HOST_API aclError aclrtIpcMemImportByKey(void** devPtr, c
     });
 }
 
-// In the process that imported the memory it is gone; in the one that exported it, it stays, and nobody else can import it any more.
+// The process that imported the memory loses it; the one that exported it keeps it, and nobody else can import it any more.
 extern "C" TORCH_ACLNN_HOST_API aclError aclrtIpcMemClose(const char* key) {
     return traced(__func__, call_arguments("key", key), [&] {
         const Shared read = read_key(key);
@@ -171,7 +171,7 @@ extern "C" TORCH_ACLNN_HOST_API aclError aclrtMemSetPidToShareableHandle(uint64_
     });
 }
 
-// Documented: not in the process that exported it.
+// It is documented that the process which exported the memory cannot import it.
 extern "C" TORCH_ACLNN_HOST_API aclError aclrtMemImportFromShareableHandle(uint64_t shareableHandle, int32_t deviceId,
                                                                            aclrtDrvMemHandle* handle) {
     return traced(__func__, call_arguments("shareableHandle", shareableHandle, "deviceId", deviceId, "handle", value_at(handle)), [&] {

@@ -22,7 +22,7 @@ DeviceRange device_range;
 
 namespace {
 
-// Addresses cost nothing; but a limit, or a tool such as valgrind, may leave few.
+// Addresses cost nothing, but a limit, or a tool such as valgrind, may leave few.
 constexpr size_t kLeast = size_t{64} << 20;
 constexpr size_t kMost = size_t{1} << 44;
 constexpr size_t kUsual = size_t{32} << 30;
@@ -62,7 +62,7 @@ class AddressRange {
         throw_no_addresses(kLeast);
     }
 
-    // The next free place after the one that was taken last, and from the beginning again after the end.
+    // Takes the next free place after the one that was taken last, and starts again at the beginning after the end.
     uintptr_t take(size_t size) {
         const size_t alignment = size >= kHugePage ? kHugePage : round_up_to_pages(1);
         const std::lock_guard<std::mutex> lock(mutex_);

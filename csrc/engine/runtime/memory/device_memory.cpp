@@ -8,7 +8,7 @@
 namespace torch_aclnn::host {
 namespace {
 
-// What this thread looked up last. Nearly all tensors of a thread lie in a few large blocks.
+// The block that this thread looked up last. Nearly all tensors of a thread lie in a few large blocks.
 struct LastBlock {
     uintptr_t base;
     size_t size;

@@ -14,11 +14,11 @@ struct DeviceMemory {
     size_t reach;  // bytes from the address to the end of its allocation
     int device;    // -1: registered host memory, which all devices see
 };
-// The memory at the address, looking no further than `wanted` bytes where allocations touch; nothing if it is in no allocation.
+// Returns the memory at the address, looking no further than `wanted` bytes where allocations touch; nothing if it is in no allocation.
 TORCH_ACLNN_HOST_API std::optional<DeviceMemory> device_memory_at(const void* address, size_t wanted);
 // Describes an address without an allocation, for messages.
 TORCH_ACLNN_HOST_API const char* describe_missing_memory(const void* address);
-// Another number whenever memory that a device sees has come or gone.
+// Returns another number whenever memory that a device sees has come or gone.
 TORCH_ACLNN_HOST_API uint64_t device_memory_version() noexcept;
 
 // Device memory that a task reads or writes. The name is the parameter's.

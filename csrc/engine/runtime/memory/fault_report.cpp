@@ -21,7 +21,7 @@ namespace {
 struct sigaction previous_segv, previous_bus;
 std::atomic<long> reporting_thread{0};
 
-// Where the program was when the signal came, as a stack has it; null on machines of which this is not known.
+// Returns where the program was when the signal came, as a stack has it; null on machines of which this is not known.
 void* interrupted_at([[maybe_unused]] const void* context) {
 #if defined(__x86_64__)
     return reinterpret_cast<void*>(static_cast<const ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP]);
@@ -32,7 +32,7 @@ void* interrupted_at([[maybe_unused]] const void* context) {
 #endif
 }
 
-// The kind of access, where the machine tells.
+// Returns the kind of access, where the machine tells it.
 const char* access_of([[maybe_unused]] const void* context) {
 #if defined(__x86_64__)
     constexpr long long kWrite = 2;
@@ -64,7 +64,7 @@ void report_place(SignalText& text, uintptr_t address, const MemoryRecord* recor
     record->freed_at.print(STDERR_FILENO);
 }
 
-// False: it has not succeeded within a second. A handler cannot wait for a lock, which its own thread may hold.
+// Returns false if the attempt has not succeeded within a second. A handler cannot wait for a lock, which its own thread may hold.
 template <class Attempt>
 bool try_for_a_while(Attempt&& attempt) {
     constexpr timespec kMillisecond{0, 1000000};
@@ -117,10 +117,10 @@ void pass_on(int signal, siginfo_t* info, void* context) {
     if ((previous.sa_flags & SA_SIGINFO) != 0) return previous.sa_sigaction(signal, info, context);
     if (previous.sa_handler != SIG_DFL && previous.sa_handler != SIG_IGN) return previous.sa_handler(signal);
     std::signal(signal, SIG_DFL);
-    if (info->si_code <= 0) (void)raise(signal);  // somebody sent it
+    if (info->si_code <= 0) (void)raise(signal);  // another process sent it
 }
 
-// One thread reports at a time. False: this one is doing so, and has failed in it.
+// Lets one thread report at a time. Returns false if this thread is reporting, and has failed in it.
 bool begin_report() {
     const long thread = syscall(SYS_gettid);
     long other = 0;

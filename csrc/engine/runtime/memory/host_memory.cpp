@@ -21,7 +21,7 @@ struct Free {
 };
 using SystemMemory = std::unique_ptr<void, Free>;
 
-// Not initialised. 207001 if the machine has not that much.
+// Returns memory that is not initialised. 207001 if the machine has not that much.
 SystemMemory allocate_system_memory(size_t size, size_t alignment) {
     void* memory = nullptr;
     if (posix_memalign(&memory, alignment, size) != 0)
@@ -37,7 +37,7 @@ std::shared_ptr<const CallStack> stack_for_leaks() {
 // swapped: the first page must begin with the memory, and the last one must be all of it.
 constexpr size_t kAlignment = 4096;
 
-// The bytes of aclrtMallocHost's memory from there on, if it is in one.
+// Refuses memory of aclrtMallocHost that is shorter than the size.
 void require_within_allocation(const void* ptr, size_t size) {
     const auto reach = host_memory().reach(ptr, size);
     if (reach && *reach < size)
@@ -113,7 +113,7 @@ extern "C" TORCH_ACLNN_HOST_API aclError aclrtHostRegister(void* ptr, uint64_t s
     });
 }
 
-// All host memory is as good as page-locked. What the documents reserve is refused.
+// All host memory counts as page-locked. What the documents reserve is refused.
 extern "C" TORCH_ACLNN_HOST_API aclError aclrtHostRegisterV2(void* ptr, uint64_t size, uint32_t flag) {
     return traced(__func__, call_arguments("ptr", ptr, "size", size, "flag", flag), [&] {
         if (flag == 0 || (flag & ~(ACL_HOST_REG_MAPPED | ACL_HOST_REG_PINNED)) != 0)

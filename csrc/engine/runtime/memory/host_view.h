@@ -21,7 +21,7 @@ struct DeviceRange {
 };
 extern TORCH_ACLNN_HOST_API DeviceRange device_range;
 
-// The address itself, but for device memory that is isolated.
+// Returns the address itself, except for device memory that is isolated.
 template <class T>
 T* host_view(T* address) {
     const auto number = reinterpret_cast<uintptr_t>(address);

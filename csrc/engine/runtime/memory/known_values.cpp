@@ -18,7 +18,7 @@
 namespace torch_aclnn::host {
 namespace {
 
-// Ranges of addresses, apart from each other.
+// Ranges of addresses that do not touch.
 class Ranges {
    public:
     bool contain(uintptr_t begin, uintptr_t end) const {
@@ -83,7 +83,7 @@ void forget_values(const void* address, size_t bytes) noexcept {
     if (is_in_device_range(address)) known().remove(number(address), number(address) + bytes);
 }
 
-// A page that has been given back reads as zero: of memory that is shared by MADV_REMOVE, which fails for other memory.
+// A page that has been given back reads as zero: shared memory is given back by MADV_REMOVE, which fails for other memory.
 void write_zeros(void* address, size_t bytes) noexcept {
     auto* const begin = static_cast<char*>(address);
     const size_t page = round_up_to_pages(1), before = std::min(bytes, round_up(number(begin), page) - number(begin));

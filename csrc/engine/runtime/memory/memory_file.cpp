@@ -30,7 +30,7 @@ bool is_link_to(const std::string& path, const std::string& target) {
     return length == static_cast<ssize_t>(target.size()) && target.compare(0, target.size(), found, target.size()) == 0;
 }
 
-// The file among those that the process has open, as a new one of this process; -1 if there is none that this process may open.
+// Opens the file of another process among those that it has open; -1 if there is none that this process may open.
 int open_of(int process) {
     const std::string files = text("/proc/", process, "/fd/"), target = text("/memfd:", name_of(process), " (deleted)");
     const std::unique_ptr<DIR, CloseFolder> folder(opendir(files.c_str()));
@@ -42,7 +42,7 @@ int open_of(int process) {
     return -1;
 }
 
-// Those of other processes that are in use, by their inodes.
+// The files of other processes that are in use, by their inodes.
 std::shared_ptr<MemoryFile> opened_once(int file) {
     static auto* const mutex = new std::mutex;
     static auto* const files = new std::map<ino_t, std::weak_ptr<MemoryFile>>;
@@ -75,7 +75,7 @@ MemoryFile::~MemoryFile() {
     if (file_ >= 0) close(file_);
 }
 
-// Never destroyed: memory is still unmapped while the process exits.
+// The file is never closed, because memory is still unmapped while the process exits.
 const std::shared_ptr<MemoryFile>& MemoryFile::own() {
     static const auto* const once = new std::shared_ptr<MemoryFile>(std::make_shared<MemoryFile>(-1));
     return *once;

@@ -15,15 +15,15 @@ class MemoryFile {
     MemoryFile(const MemoryFile&) = delete;
     ~MemoryFile();
 
-    // The calling process's, which is made when its first memory is.
+    // Returns the calling process's file, which is made with its first memory.
     static const std::shared_ptr<MemoryFile>& own();
-    // Another process's; 107000 if it has none, has ended, or is another user's.
+    // Returns another process's file; 107000 if it has none, has ended, or is another user's.
     static std::shared_ptr<MemoryFile> of(const char* parameter, int process);
 
-    // The offset of fresh memory, of whole pages, which no other memory ever has; 207001 if the machine refuses.
+    // Returns the offset of fresh memory, of whole pages, which no other memory ever has; 207001 if the machine refuses.
     int64_t extend(size_t size);
     void give_back(int64_t offset, size_t size) noexcept;
-    // False if the machine refuses.
+    // Returns false if the machine refuses.
     bool map(void* address, int64_t offset, size_t size) const noexcept;
     bool read(int64_t offset, void* content, size_t size) const noexcept;
     bool write(int64_t offset, const void* content, size_t size) const noexcept;

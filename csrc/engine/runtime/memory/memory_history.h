@@ -1,4 +1,4 @@
-// Where device memory is and was, for messages and reports: a lookup that says yes or no asks AllocationMap.
+// Where device memory is and was, for messages and reports; AllocationMap answers whether an address is in memory.
 #pragma once
 
 #include <cstddef>
@@ -30,11 +30,11 @@ class MemoryHistory {
     // Forgets freed memory at these addresses, where other memory of the process may now be.
     void forget_freed(uintptr_t begin, size_t size);
 
-    // "0x..., which is 16 bytes into an allocation of 64", "..., which was freed", "..., which is in no allocation of a device"
+    // Returns "0x..., which is 16 bytes into an allocation of 64", "..., which was freed", or "..., which is in no allocation of a device".
     std::string describe(const void* address) const;
 
-    // Calls action(record) with the one that the address is in or that ends before it, or with null; for a signal handler. False: other
-    // threads are changing the records.
+    // Calls action(record) with the one that the address is in or that ends before it, or with null; for a signal handler. Returns false if
+    // other threads are changing the records.
     template <class Action>
     bool try_find(uintptr_t address, Action&& action) const noexcept {
         const std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);

@@ -17,7 +17,7 @@
 namespace torch_aclnn::host {
 namespace {
 
-// There is no other memory of the process than that of devices.
+// The range has no other memory of the process than that of devices.
 bool is_device_address(const void* address) {
     return device_range.contains(reinterpret_cast<uintptr_t>(address)) || memory_history().was_freed(address);
 }
@@ -26,14 +26,14 @@ const char* name_of(Side side) {
     return side == Side::device ? "device" : "host";
 }
 
-// Refuses addresses that can only be of device memory but are in no allocation: it was freed, or never was memory.
+// Refuses addresses that only device memory can have but that are in no allocation: it was freed, or never was memory.
 void require_known(const char* parameter, const void* address, Side side, const char* kind) {
     if (side != Side::device && !is_device_address(address)) return;
     const std::string expected = side == Side::any ? "memory that has not been freed" : text(name_of(side), " memory, as kind is ", kind);
     refuse(ACL_ERROR_RT_PARAM_INVALID, parameter, expected, memory_history().describe(address));
 }
 
-// Asks the system, because reading would end the process.
+// This asks the system, because reading would end the process.
 bool can_be_read(const void* address) {
     char byte = 0;
     const iovec local{&byte, 1}, remote{const_cast<void*>(address), 1};
@@ -63,7 +63,7 @@ std::optional<bool> is_readable(uintptr_t first, uintptr_t last) {
     return answer;
 }
 
-// Whether all pages of the range are of mappings; one may be a reservation where the system cannot tell.
+// Whether all pages of the range are mapped; some may be reservations where the system cannot tell.
 bool is_mapped(uintptr_t first, uintptr_t last) {
     static const uintptr_t page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
     if (last - first < page) return true;  // both ends can be read
@@ -95,7 +95,7 @@ MemoryRange::MemoryRange(const char* parameter, const void* address, size_t byte
         if (side == Side::device && allocations == &host_memory()) break;
         version_ = allocations->version();
         reach = allocations->reach(address, bytes);
-        // Of the program's own memory a part may be registered.
+        // A part of the program's own memory may be registered.
         if (reach && *reach < bytes && side != Side::device && allocations == &registered_memory()) reach.reset();
         if (!reach) continue;
         allocations_ = allocations;

@@ -13,13 +13,13 @@ enum class Side { any, host, device };
 
 class MemoryRange {
    public:
-    // 107000 unless the range lies within one allocation, and on the side, as the kind of copy `kind` has it. Of memory that is in no
-    // allocation nothing is known: it is the program's.
+    // 107000 unless the range lies within one allocation, and on the side that the kind of copy `kind` asks for. Nothing is known of memory
+    // that is in no allocation: it is the program's.
     MemoryRange(const char* parameter, const void* address, size_t bytes, Side side = Side::any, const char* kind = nullptr);
 
     void* view() const;  // where the engine reads and writes it
     size_t bytes() const { return bytes_; }
-    // The program may change it, or give it back, without the engine's knowledge.
+    // The program may change such memory, or give it back, without the engine's knowledge.
     bool is_pageable() const { return allocations_ == nullptr; }
     bool is_device_memory() const;
     void add_access(std::vector<MemoryAccess>& accesses, bool is_write, bool keeps = false) const;

@@ -18,7 +18,8 @@ struct Uses {
 
 constexpr auto& uses = lasting<Uses>;
 
-// A task may launch another one and run it at once, so the same thread may share it twice: glibc's readers do not wait for writers.
+// A task may launch another one and run it at once, so that the same thread shares the lock twice, which glibc's preference for readers
+// allows.
 std::shared_mutex& work() {
     static auto* const once = new std::shared_mutex;
     return *once;

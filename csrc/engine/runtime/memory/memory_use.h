@@ -10,7 +10,7 @@
 
 namespace torch_aclnn::host {
 
-// It begins before the memory is looked up: what is found then stays.
+// The use begins before the memory is looked up, so that what is found then stays.
 class TORCH_ACLNN_HOST_API MemoryUse {
    public:
     MemoryUse(const void* address, size_t bytes);
@@ -27,7 +27,7 @@ class TORCH_ACLNN_HOST_API MemoryUse {
 // Waits until no work uses memory that can no longer be looked up.
 void await_unused(const void* address, size_t bytes);
 
-// Held by each thread while it works on any memory: only while_unused() waits for it.
+// Each thread holds one while it works on any memory: only while_unused() waits for it.
 class WorkOnMemory {
    public:
     WorkOnMemory();
@@ -36,7 +36,7 @@ class WorkOnMemory {
     std::shared_lock<std::shared_mutex> lock_;
 };
 
-// Does the action while no thread of the engine works on the memory. Not within a task.
+// Does the action while no thread of the engine works on the memory. Must not be called within a task.
 void while_unused(const void* address, size_t bytes, const std::function<void()>& action);
 
 }  // namespace torch_aclnn::host

@@ -69,7 +69,7 @@ void* add_physical(std::shared_ptr<Physical> physical) {
 
 using namespace torch_aclnn::host;
 
-// Of the properties only the device matters: the rest chooses between kinds of the chip's memory.
+// Only the device matters among the properties: the rest chooses between kinds of the chip's memory.
 extern "C" TORCH_ACLNN_HOST_API aclError aclrtMallocPhysical(aclrtDrvMemHandle* handle, size_t size, const aclrtPhysicalMemProp* prop,
                                                              uint64_t) {
     return traced(can_fail(__func__), call_arguments("handle", value_at(handle), "size", size), [&] {

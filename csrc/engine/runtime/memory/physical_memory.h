@@ -6,7 +6,7 @@
 
 namespace torch_aclnn::host {
 
-// Lives until it has been freed and unmapped; then its pages go back to the machine and its bytes to the device's budget.
+// It lives until it has been freed and unmapped; then its pages go back to the machine and its bytes to the device's budget.
 class Physical {
    public:
     Physical(Device& device, size_t size);                 // 207001 if the device's budget or the machine has not that much
@@ -17,9 +17,9 @@ class Physical {
 
     int device() const { return device_.index(); }
     size_t size() const { return size_; }
-    // Puts the memory at the address, which must belong to a reserved range; false if the machine refuses.
+    // Puts the memory at the address, which must belong to a reserved range. Returns false if the machine refuses.
     bool map_at(void* address) noexcept;
-    // The number by which other processes find it (share.h); 107000 if it has one, or is another process's.
+    // Returns the number by which other processes find it (share.h); 107000 if it has one, or is another process's.
     uint64_t share(bool to_all);
 
    private:
@@ -34,9 +34,8 @@ class Physical {
     uint64_t share_ = 0;
 };
 
-// The memory behind the handle; 107017 if there is none.
+// Returns the memory behind the handle; 107017 if there is none.
 std::shared_ptr<Physical> find_physical(const void* handle);
-// A handle of it.
 void* add_physical(std::shared_ptr<Physical> physical);
 
 }  // namespace torch_aclnn::host

@@ -1,4 +1,4 @@
-// TORCH_ACLNN_HOST_MODE=poison: memory that nobody has written shows.
+// TORCH_ACLNN_HOST_MODE=poison: memory that nobody has written has a value that shows it.
 #pragma once
 
 #include <cstring>
@@ -7,7 +7,7 @@
 
 namespace torch_aclnn::host {
 
-// A NaN in each type of floating point, -1 in each integer.
+// The bytes are a NaN in each type of floating point, and -1 in each integer.
 inline void poison_if_wanted(void* memory, size_t size) {
     constexpr int kPoison = 0xFF;
     if (config().poison) std::memset(memory, kPoison, size);

@@ -14,12 +14,12 @@
 namespace torch_aclnn::host {
 namespace {
 
-// A process's number has at most 22 bits, the pages of a file fit into the others.
+// A process's number has at most 22 bits, and the pages of a file fit into the others.
 constexpr int kPageBits = 42;
 constexpr size_t kMostAllowed = 512;
 constexpr uint64_t kMagic = 0x65726168735f636e;  // what a wrong number leads to begins with anything else
 
-// The begin of the page of a share. It is all zero once the memory is no longer shared.
+// The beginning of the page of a share. It is all zero once the memory is no longer shared.
 struct Record {
     uint64_t magic;
     ShareKind kind;

@@ -28,7 +28,7 @@ struct Shared {
 Shared share(ShareKind kind, int64_t offset, size_t size, int device, bool to_all);
 // 107000 unless this process has shared it.
 void allow(const char* parameter, uint64_t number, ShareKind kind, const int32_t* processes, size_t count);
-// False if this process has not.
+// Returns false if this process has not shared it.
 bool end_share(uint64_t number, ShareKind kind) noexcept;
 
 // 107000 unless it is shared with this process.

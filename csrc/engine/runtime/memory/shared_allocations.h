@@ -12,9 +12,9 @@ namespace torch_aclnn::host {
 
 class SharedAllocations {
    public:
-    // `size` bytes of an allocation from the address on.
+    // Shares `size` bytes of an allocation from the address on.
     Shared share(const Block& block, uintptr_t address, size_t size, bool to_all);
-    // Ends the sharing, before the memory is given back. False if it was not shared.
+    // Ends the sharing, before the memory is given back. Returns false if it was not shared.
     bool remove(uintptr_t base) noexcept;
 
    private:

@@ -29,8 +29,8 @@ struct VirtualMemory {
 
 constexpr auto& virtual_memory = lasting<VirtualMemory>;
 
-// Address space only, aligned for huge pages; 207001 if the machine refuses. It comes out of the one range where it must: otherwise that
-// would be too small.
+// Reserves address space only, aligned for huge pages; 207001 if the machine refuses. It is taken out of the one range only where that is
+// necessary, because the range would otherwise be too small.
 void* reserve_addresses(size_t size) {
     if (all_addresses_are_in_range()) return reinterpret_cast<void*>(take_addresses(std::max(size, kHugePage)));
     const size_t padded = size + kHugePage;

@@ -31,7 +31,7 @@ bool is_jit_compile_on() {
 
 using namespace torch_aclnn::host;
 
-// A folder of operators that were compiled before. The engine's need none.
+// The folder has operators that were compiled before, which the engine does not need.
 extern "C" TORCH_ACLNN_HOST_API aclError aclopSetModelDir(const char* modelDir) {
     return guarded(__func__, [&] { require_pointer("modelDir", modelDir); });
 }
@@ -45,7 +45,7 @@ extern "C" TORCH_ACLNN_HOST_API aclError aclSetCompileopt(aclCompileOpt opt, con
     });
 }
 
-// The size of the value with its terminator; 0 if the option has no value.
+// Returns the size of the value with its terminator; 0 if the option has no value.
 extern "C" TORCH_ACLNN_HOST_API size_t aclGetCompileoptSize(aclCompileOpt opt) {
     size_t size = 0;
     guarded(__func__, [&] {

@@ -100,7 +100,7 @@ class NamedOperatorTask final : public NamedTask {
     std::shared_ptr<OperatorCall> call_;
 };
 
-// The bytes that the description asks for; 100000 if they cannot be counted.
+// Returns the bytes that the description asks for; 100000 if they cannot be counted.
 size_t bytes_of(const std::string& parameter, const aclTensorDesc& desc) {
     size_t bytes = aclDataTypeSize(desc.type);
     if (bytes == 0) refuse(ACL_ERROR_INVALID_PARAM, parameter, "a data type with a size", std::to_string(desc.type));
@@ -192,7 +192,7 @@ void enqueue_missing_operator(const char* function, const Arguments& given) {
     (void)missing.release();  // the stream deletes it
 }
 
-// Null if there is no operator of that name.
+// Returns null if there is no operator of that name.
 template <class Enqueue>
 std::shared_ptr<OperatorCall> make_call(const char* function, const Arguments& given, Enqueue enqueue_task) {
     require_pointer("opType", given.opType);

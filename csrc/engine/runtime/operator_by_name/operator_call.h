@@ -14,7 +14,7 @@
 // What calls of operators by name are built of: descriptions of tensors, and their memory.
 struct aclTensorDesc {
     aclDataType type;
-    // The format of the memory, and that of the shape which the operator sees.
+    // The format of the memory, and the format of the shape that the operator sees.
     aclFormat format, origin_format;
     std::vector<int64_t> dims, origin_dims;
     std::string name;
@@ -32,7 +32,7 @@ namespace torch_aclnn::host {
 using Attribute = std::variant<bool, int64_t, float, std::string, aclDataType, std::vector<unsigned char>, std::vector<int64_t>,
                                std::vector<float>, std::vector<std::vector<int64_t>>>;
 
-// What each of them is, in the order of the variant, for messages.
+// The name of each alternative, in the order of the variant, for messages.
 constexpr const char* kAttributeKinds[] = {"a bool",
                                            "an integer",
                                            "a float",
@@ -46,8 +46,8 @@ static_assert(std::size(kAttributeKinds) == std::variant_size_v<Attribute>);
 
 using Attributes = std::map<std::string, Attribute>;
 
-// An input or output: its description and its memory, which has room for what is described. An optional input that is not given has no
-// data type.
+// An input or output: its description and its memory, which has room for what is described. An optional input that is not given has no data
+// type.
 struct CallTensor : aclTensorDesc {
     bool is_given() const { return type != ACL_DT_UNDEFINED; }
     // Memory of the host is copied when the call is made: it is the caller's again after that.
@@ -63,10 +63,10 @@ struct OperatorCall {
     Attributes attributes;
 };
 
-// An operator that can be called by its name. Make one static object for each: it can be called while its library is loaded.
+// An operator that can be called by its name. Each has one static object, and can be called while its library is loaded.
 class TORCH_ACLNN_HOST_API NamedOperator {
    public:
-    // Runs on the stream and may throw. It may change the dims of an output to those that the result has.
+    // The body runs on the stream and may throw. It may change the dims of an output to those that the result has.
     using Body = std::function<void(OperatorCall& call)>;
 
     NamedOperator(const char* name, Body body);
@@ -83,7 +83,7 @@ class TORCH_ACLNN_HOST_API NamedOperator {
     const Body body_;
 };
 
-// Whether ACL_OP_JIT_COMPILE is "enable": then torch_npu calls operators by name that have an entry point, too.
+// Whether ACL_OP_JIT_COMPILE is "enable": torch_npu then calls operators by name that have an entry point, too.
 bool is_jit_compile_on();
 
 }  // namespace torch_aclnn::host

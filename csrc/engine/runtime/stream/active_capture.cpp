@@ -15,7 +15,7 @@ const char* const kModeNames[] = {"ACL_MODEL_RI_CAPTURE_MODE_GLOBAL", "ACL_MODEL
 
 thread_local aclmdlRICaptureMode mode_of_thread = ACL_MODEL_RI_CAPTURE_MODE_GLOBAL;
 
-// Never destroyed: calls still come while the process exits.
+// The list is never destroyed, because calls still come while the process exits.
 struct Captures {
     std::mutex mutex;
     std::set<ActiveCapture*> all;

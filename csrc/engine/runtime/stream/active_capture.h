@@ -11,27 +11,27 @@ namespace torch_aclnn::host {
 class ActiveCapture : public Recorder {
    public:
     virtual int device() const = 0;
-    // "the capture of stream 1 in ..."
+    // Returns "the capture of stream 1 in ...".
     virtual std::string description() const = 0;
     // Whether a thread in that mode may not call an unsafe function.
     virtual bool forbids_unsafe(aclmdlRICaptureMode mode_of_thread) const = 0;
     virtual void fail(const char* function, int code, const std::string& message) = 0;
 };
 
-// Where an event was recorded that was recorded in a capture.
+// The point at which an event was recorded in a capture.
 class CapturedPoint {
    public:
     explicit CapturedPoint(int stream) : stream_(stream) {}
     virtual ~CapturedPoint() = default;
     int stream() const { return stream_; }  // its number
-    // Has the stream wait for it, which joins the capture.
+    // Has the stream wait for the event, and so join the capture.
     virtual void hold_up(const std::shared_ptr<Stream>& stream) const = 0;
 
    private:
     const int stream_;
 };
 
-// One lock guards all captures: capturing is no matter of speed. The other functions need it, and those below take it.
+// One lock guards all captures, because capturing need not be fast. The functions before it need the lock, and those below take it.
 std::mutex& capture_mutex();
 void add_capture(ActiveCapture& capture);
 void remove_capture(ActiveCapture& capture);
@@ -39,7 +39,7 @@ bool is_active(const ActiveCapture& capture);
 
 const char* name_of(aclmdlRICaptureMode mode);
 
-// 107000 for the default stream of a device of which a stream is captured.
+// 107000 for the default stream of a device with a stream that is captured.
 void require_no_capture_on(int device);
 // 107027 if the device has a stream that is captured.
 void require_device_waitable(int device);
@@ -48,7 +48,6 @@ void require_waitable(const Stream& stream);
 void require_waitable(const Event& event);
 // 107030, and the capture fails, if one forbids the calling thread to call what is unsafe.
 void require_unsafe_allowed(const char* what);
-// Returns the thread's former mode.
 aclmdlRICaptureMode exchange_thread_mode(aclmdlRICaptureMode mode);
 
 }  // namespace torch_aclnn::host

@@ -32,7 +32,7 @@ void write(const Choice& choice, double load) {
     }
 }
 
-// How many columns each row chose last, in a matrix of these sizes.
+// The number of columns that each row chose last, in a matrix of these sizes.
 struct LastChoice {
     std::mutex mutex;
     int64_t rows = 0, columns = 0, chosen = 0;

@@ -22,21 +22,20 @@ class Demand {
     std::atomic<uint64_t> launched_{0}, demanded_{0};
 };
 
-// One piece of such work.
+// One piece of work that another thread does.
 class Completion {
    public:
     using Clock = std::chrono::steady_clock;
 
     explicit Completion(std::shared_ptr<Demand> demand) : demand_(std::move(demand)), launch_(demand_->next_launch()) {}
 
-    // Once; with the failure that it ended in, or null.
+    // To be called once, with the failure in which the work ended, or null.
     void finish(std::shared_ptr<Failure> failure);
 
-    // Each is a demand for it.
+    // Each of these is a demand for the work.
     bool done() const;
     bool wait_until(Clock::time_point deadline) const;
     bool is_demanded() const { return demand_->reaches(launch_); }
-    // The failure, once the work is done.
     std::shared_ptr<Failure> failure() const;
     Clock::time_point time() const;
 
@@ -50,7 +49,7 @@ class Completion {
     std::shared_ptr<Failure> failure_;
 };
 
-// Those that a stream or an event has yet to wait for. Not for several threads at once; copy it under a lock and wait for the copy.
+// Work that a stream or an event has yet to wait for. Several threads must not use it at once; copy it under a lock and wait for the copy.
 class PendingWork {
    public:
     using Clock = Completion::Clock;
@@ -61,7 +60,7 @@ class PendingWork {
     void add(const PendingWork& other);
 
     bool done() const;
-    // False: it was not done by then.
+    // Returns false if the work was not done by then.
     bool wait_until(Clock::time_point deadline) const;
     // The first failure of the work that is done, or null; then the latest end of it.
     std::shared_ptr<Failure> failure() const;

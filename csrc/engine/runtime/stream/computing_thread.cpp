@@ -20,7 +20,7 @@
 namespace torch_aclnn::host {
 namespace {
 
-// Work on fewer elements is computed by the thread that launches it: to hand it over takes as long, and ATen computes it on one thread.
+// Work on fewer elements is computed by the thread that launches it: handing it over takes as long, and ATen computes it on one thread.
 constexpr int64_t kFewElements = 1 << 14;
 
 thread_local bool is_limited = false;
@@ -98,7 +98,8 @@ class SharedThread {
     std::deque<Job*> jobs_;
 };
 
-// Never destroyed: while the process ends, other threads may still compute. Null if the process can have no further thread.
+// The thread is never destroyed, because other threads may still compute while the process ends. Returns null if the process can have no
+// further thread.
 SharedThread* shared_thread() {
     static SharedThread* const thread = []() -> SharedThread* {
         try {
@@ -141,7 +142,7 @@ void compute_in_parallel(int64_t elements, const std::function<void()>& work) {
     thread->run(work);
 }
 
-// Whoever computes on the CPU again gets new ones, which takes time: at most about a fiftieth of it.
+// A thread that computes on the CPU again gets new ones, which takes time: at most about a fiftieth of it.
 void end_idle_threads() noexcept {
     using Clock = std::chrono::steady_clock;
     thread_local Clock::time_point next = Clock::time_point::min();

@@ -28,7 +28,8 @@ class TORCH_ACLNN_HOST_API OneThread {
     const bool is_nested_;
 };
 
-// Runs work that goes through so many elements, and returns or throws when it is over: here, or on the thread that computes in parallel.
+// Runs work that goes through so many elements, and returns or throws when it is over: on this thread, or on the one that computes in
+// parallel.
 TORCH_ACLNN_HOST_API void compute_in_parallel(int64_t elements, const std::function<void()>& work);
 
 // Ends the OpenMP threads of the calling thread, unless it is the thread that computes in parallel.

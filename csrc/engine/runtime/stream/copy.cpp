@@ -40,7 +40,8 @@ void require_count(const char* limit_name, size_t limit, size_t count) {
     if (count > limit) refuse(ACL_ERROR_RT_PARAM_INVALID, "count", text("at most ", limit_name, " (", limit, ")"), std::to_string(count));
 }
 
-// As numbers of words and of experts are, in 32 or 64 bits: the exponent of a float32 other than 0 makes its bits a larger number.
+// Whether the bytes look like numbers of words or of experts, in 32 or 64 bits: the exponent of a float32 other than 0 makes its bits a
+// larger number.
 bool is_of_small_integers(const MemoryRange& range) {
     constexpr int32_t kMost = 1 << 23;
     int32_t word = 0;
@@ -72,7 +73,7 @@ class Copy : public NamedTask {
         return is_upload && !is_of_small_integers(src_) ? Nature::uploading : Nature::other;
     }
 
-    // memmove: on a device a copy onto itself is allowed.
+    // memmove is used, because a copy onto itself is allowed on a device.
     void run() override {
         std::optional<MemoryUse> dst, src;
         if (runs_later()) {
@@ -84,7 +85,8 @@ class Copy : public NamedTask {
         for (size_t offset = 0; offset < src_.bytes(); offset += spitch_, from += spitch_, to += dpitch_) std::memmove(to, from, width_);
     }
 
-    // What is not known reads as 0. Nobody reads much that goes to page-locked memory: it is kept there, as states of optimizers are.
+    // Unknown values read as 0. Page-locked memory is left unchanged, because it often keeps values that nobody reads, such as states of
+    // optimizers.
     void skip() override {
         if (dst_.is_device_memory()) return;
         if (!dst_.is_pageable() && src_.bytes() >= kKeptBytes && dpitch_ == width_) return write_zeros(dst_.view(), dst_.bytes());
@@ -106,7 +108,7 @@ Copy copy_of_bytes(const char* name, void* dst, size_t destMax, const void* src,
     return {name, {"dst", dst, count, found.dst, found.name}, count, {"src", src, count, found.src, found.name}, count, count};
 }
 
-// The bytes from the first row to the end of the last one.
+// Returns the bytes from the first row to the end of the last one.
 size_t bytes_of_rows(const char* pitch_name, size_t pitch, size_t width, size_t height) {
     if (width > pitch) refuse(ACL_ERROR_RT_PARAM_INVALID, "width", text("at most ", pitch_name, " (", pitch, ")"), std::to_string(width));
     if (width == 0 || height == 0) return 0;
@@ -173,7 +175,7 @@ void run_now(NamedTask&& work) {
     perform(work);
 }
 
-// A graph would have it copied at each replay, from where there may be something else by then.
+// A graph would copy the memory at each replay, when something else may be there.
 void require_pageable_allowed(const Stream& stream) {
     require_unsafe_allowed("asynchronous copies and fills of memory that is not page-locked");
     if (stream.recorder() == nullptr) return;

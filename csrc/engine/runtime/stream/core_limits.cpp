@@ -29,7 +29,7 @@ void reset(CoreLimits& limits) {
     for (auto& limit : limits) limit = 0;
 }
 
-// The first that was set; otherwise what there is.
+// Returns the first limit that was set; otherwise the number that there is.
 uint32_t limit_of(const Stream* stream, int device, aclrtDevResLimitType type) {
     const size_t place = place_of(type);
     const uint32_t of_stream = stream != nullptr ? stream->core_limits()[place].load() : 0;

@@ -11,10 +11,10 @@ namespace torch_aclnn::host {
 
 class TORCH_ACLNN_HOST_API DeferredTask {
    public:
-    // Puts it on the stream. Throws what enqueue() throws. The name must outlive the stream's work.
+    // Puts the task on the stream. Throws what enqueue() throws. The name must outlive the stream's work.
     static std::unique_ptr<DeferredTask> put_on(aclrtStream stream, const char* name, const std::vector<MemoryAccess>& accesses);
     static std::unique_ptr<DeferredTask> put_on(Stream& stream, const char* name, const std::vector<MemoryAccess>& accesses);
-    // True if the stream is captured: the graph has what `make` returns then, whose put_on() is called with each replay.
+    // Returns true if the stream is captured: the graph then has what `make` returns, whose put_on() is called with each replay.
     static bool is_captured(aclrtStream stream, const std::function<std::unique_ptr<Task>()>& make);
 
     DeferredTask(std::shared_ptr<Stream> stream, const char* name, uint64_t origin, PendingWork before, std::shared_ptr<Failure> failure,
@@ -24,9 +24,10 @@ class TORCH_ACLNN_HOST_API DeferredTask {
 
     std::shared_ptr<Completion> completion() const { return completion_; }
     bool is_demanded() const { return completion_->is_demanded(); }
-    // Waits for what came before it. False: that failed, or a fault was injected, so that this task is over too, and is not to be run.
+    // Waits for what came before it. Returns false if that failed, or a fault was injected, so that this task is over too, and is not to be
+    // run.
     bool start();
-    // One of them, once, after start() returned true.
+    // One of these is called, once, after start() returned true.
     void succeed() noexcept;
     std::shared_ptr<Failure> fail(int code, const char* message) noexcept;
 

@@ -12,10 +12,9 @@
 namespace torch_aclnn::host {
 namespace {
 
-// The largest results of random numbers and of copies from the host that are kept: many are a model's parameters, whose values nobody
-// reads.
+// Larger results of random numbers and of copies from the host are not kept: many are a model's parameters, whose values nobody reads.
 constexpr size_t kDrawnBytes = size_t{16} << 10, kUploadedBytes = size_t{1} << 20;
-// Up to so much is selected for the sake of its number.
+// Larger masks are not applied to find the number of elements that they select.
 constexpr size_t kSelectedBytes = size_t{256} << 20;
 
 bool is_read(const MemoryAccess& access) {
@@ -37,7 +36,7 @@ bool reads_known_values(const std::vector<MemoryAccess>& accesses) {
     return std::all_of(accesses.begin(), accesses.end(), [](const MemoryAccess& access) { return !is_read(access) || is_known(access); });
 }
 
-// True or false if that is each element of the result, whatever the values are that are not known.
+// Returns true or false if that is each element of the result, whatever the unknown values are.
 std::optional<bool> decided(Task::Nature nature, const std::vector<MemoryAccess>& accesses) {
     if (nature == Task::Nature::equality || nature == Task::Nature::inequality) {
         note_assumption("unknown values are finite");
@@ -74,7 +73,7 @@ size_t most_of(Task::Nature nature) {
     return nature == Task::Nature::uploading ? std::min(kUploadedBytes, known) : known;
 }
 
-// What a known mask selects among unknown values is unknown, but not how much it is.
+// What a known mask selects among unknown values is unknown, but how much it selects is known.
 void select_unknown(Task& task, const std::vector<MemoryAccess>& accesses) {
     const auto reads_known_mask = [](const MemoryAccess& access) { return std::string_view(access.name) == "mask" && is_known(access); };
     const bool is_small =
@@ -111,7 +110,7 @@ void perform(Task& task) {
     if (!config().dry_run) return task.run();
     const auto accesses = task.accesses();
     const Task::Nature nature = task.nature();
-    // The largest size of a packed result says nothing of how much is written.
+    // The largest size of a packed result does not tell how much is written.
     const bool may_be_known = nature == Task::Nature::packing ? config().known_bytes > 0 : writes_at_most(most_of(nature), accesses);
     const bool is_computed = may_be_known && reads_known_values(accesses);
     const auto result = nature == Task::Nature::zeroing ? false : may_be_known && !is_computed ? decided(nature, accesses) : std::nullopt;

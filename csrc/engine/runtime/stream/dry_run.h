@@ -13,7 +13,7 @@ namespace torch_aclnn::host {
 
 // Runs the task, or skips it in a dry run.
 void perform(Task& task);
-// The same of work that is no task.
+// Runs or skips work that is no task.
 TORCH_ACLNN_HOST_API void perform(const std::vector<MemoryAccess>& accesses, const std::function<void()>& run,
                                   const std::function<void()>& skip);
 

@@ -39,7 +39,8 @@ class Event {
         pending_.clear();
     }
 
-    // It was recorded in a capture: a point of a graph, at which nothing arrives before a replay, and of which a replay tells nobody.
+    // The event was recorded in a capture: it is a point of a graph, at which nothing arrives before a replay, and of which a replay tells
+    // nobody.
     void capture(std::shared_ptr<const CapturedPoint> point) {
         std::lock_guard<std::mutex> lock(mutex_);
         captured_ = std::move(point);
@@ -58,7 +59,7 @@ class Event {
         return recorded_;
     }
 
-    // Recorded, and all work before it is done.
+    // Whether it was recorded, and all work before it is done.
     bool reached() const {
         std::lock_guard<std::mutex> lock(mutex_);
         return recorded_ && pending_.done();
@@ -69,7 +70,7 @@ class Event {
         return pending_;
     }
 
-    // What came before it, for TORCH_ACLNN_HOST_MODE=check_streams.
+    // What came before the event, for TORCH_ACLNN_HOST_MODE=check_streams.
     StreamClock clock() const {
         std::lock_guard<std::mutex> lock(mutex_);
         return clock_;
@@ -98,10 +99,10 @@ class Event {
     std::shared_ptr<const CapturedPoint> captured_;
 };
 
-// The event behind the handle; 107017 if it is not a live one.
+// Returns the event behind the handle; 107017 if it is not a live one.
 std::shared_ptr<Event> find_event(aclrtEvent handle, const char* parameter = "event");
 
-// The same, and 207000 for one from aclrtCreateEventExWithFlag, which cannot do all that the others can.
+// Returns the same, and 207000 for one from aclrtCreateEventExWithFlag, which cannot do all that the others can.
 std::shared_ptr<Event> find_resettable_event(aclrtEvent handle);
 
 }  // namespace torch_aclnn::host

@@ -66,7 +66,7 @@ std::shared_ptr<Event> find_timed_event(aclrtEvent handle, const char* parameter
     return event;
 }
 
-// Tells the program whether the event is over. It may rely on that, so what it does next is ordered after the event.
+// Tells the program whether the event is over. The program may rely on that, so what it does next is ordered after the event.
 bool is_known_to_be_over(const Event& event) {
     require_waitable(event);
     if (!event.reached()) return false;
@@ -153,7 +153,7 @@ extern "C" aclError aclrtQueryEvent(aclrtEvent event, aclrtEventStatus* status) 
     });
 }
 
-// A wait that was accepted is over when the event is reached: aclrtStreamWaitEvent only takes events that have been recorded.
+// aclrtStreamWaitEvent only takes events that have been recorded, so a wait that was accepted is over when the event is reached.
 extern "C" aclError aclrtQueryEventWaitStatus(aclrtEvent event, aclrtEventWaitStatus* status) {
     return write_result(can_fail(__func__), "status", status, [&] {
         const auto found = find_resettable_event(event);
@@ -169,7 +169,7 @@ extern "C" aclError aclrtEventElapsedTime(float* ms, aclrtEvent startEvent, aclr
     });
 }
 
-// Microseconds of a steady clock with an arbitrary origin.
+// The times are microseconds of a steady clock with an arbitrary origin.
 extern "C" aclError aclrtEventGetTimestamp(aclrtEvent event, uint64_t* timestamp) {
     return write_result(__func__, "timestamp", timestamp, [&] {
         const auto since = find_timed_event(event)->time().time_since_epoch();

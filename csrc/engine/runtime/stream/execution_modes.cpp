@@ -21,7 +21,7 @@ void set_overflow_switch(Stream& stream, const char* parameter, uint32_t value) 
     stream.set_overflow_switch(value);
 }
 
-// What a profiler would write beside the operators of a graph is known anyway.
+// A profiler's further data on the operators of a graph is known anyway, so it needs no switch.
 void set_attribute(Stream& stream, aclrtStreamAttr attribute, const aclrtStreamAttrValue& value) {
     switch (attribute) {
         case ACL_STREAM_ATTR_FAILURE_MODE: return set_failure_mode(value.failureMode);
@@ -60,7 +60,7 @@ extern "C" TORCH_ACLNN_HOST_API aclError aclrtSetOpWaitTimeout(uint32_t) {
     return ACL_SUCCESS;
 }
 
-// What the engine does in any case.
+// The engine does this in any case.
 extern "C" TORCH_ACLNN_HOST_API aclError aclrtSetStreamFailureMode(aclrtStream handle, uint64_t mode) {
     return guarded(__func__, [&] {
         (void)find_stream(handle);
