@@ -11,7 +11,7 @@
 
 namespace torch_aclnn {
 
-// How long an operation of a c10d::Backend may take. Before torch 2.8 a backend does not tell, and zero stands for its own.
+// Returns how long an operation of a c10d::Backend may take. Before torch 2.8 a backend does not tell, and zero stands for its own limit.
 template <class Backend>
 std::chrono::milliseconds timeout_of(Backend& backend) {
     if constexpr (requires { backend.getBackendOptions(); })
@@ -20,7 +20,7 @@ std::chrono::milliseconds timeout_of(Backend& backend) {
         return std::chrono::milliseconds::zero();
 }
 
-// A new node of autograd's graph, in the pointer that set_history() takes: a shared_ptr until torch 2.11.
+// Makes a node of autograd's graph, in the pointer that set_history() takes: a shared_ptr until torch 2.11.
 template <class Node, class... Arguments>
 auto make_node(Arguments&&... arguments) {
     if constexpr (std::is_base_of_v<c10::intrusive_ptr_target, Node>)

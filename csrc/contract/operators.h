@@ -36,7 +36,7 @@
     row(MaxUnpool2d, max_unpool2d, 2, max_unpool2d, unpool, FLOAT | FLOAT16 | INTEGRAL | BOOL, NO_DTYPE, kA2AndA3, kNoProduct) \
     row(MaxUnpool3d, max_unpool3d, 3, max_unpool3d, unpool, FLOAT | FLOAT16 | DOUBLE | INTEGRAL, NO_DTYPE, kA2AndA3, kNoProduct)
 
-// Of planes of any dimensions; its derivatives and its functions are its own.
+// This operator takes planes of any dimensions; its derivatives and its functions are its own.
 #define TORCH_ACLNN_BATCH_NORMS(row) \
     row(BatchNormElemt, batch_norm_elemt, 0, native_batch_norm, batch_norm, FLOATING, NO_DTYPE, kA2AndA3, kAscend950)
 
@@ -60,7 +60,6 @@ struct Listed {
     {#name, "aclnn" #Type "Backward", products, assumed_products},
 constexpr Listed kListed[] = {TORCH_ACLNN_PLANE_OPERATORS(TORCH_ACLNN_LISTED) TORCH_ACLNN_BATCH_NORMS(TORCH_ACLNN_LISTED)};
 
-// The row of an operator of the package, such as "avg_pool2d".
 constexpr const Listed& listed(std::string_view operator_name) {
     for (const Listed& row : kListed)
         if (row.operator_name == operator_name) return row;

@@ -5,8 +5,8 @@
 
 namespace torch_aclnn {
 
-// The products that documents list operators for: Ascend310P, Ascend910B1 to B4, Ascend910_93, Ascend310B, Ascend950. Of the first
-// Ascend 910, `former`, no list is kept.
+// The products that documents list operators for: Ascend310P, Ascend910B1 to B4, Ascend910_93, Ascend310B, Ascend950. No list is kept for
+// the first Ascend 910, `former`.
 enum class Product { former, inference, a2, a3, edge, ascend950 };
 constexpr Product kProducts[] = {Product::inference, Product::a2, Product::a3, Product::edge, Product::ascend950};
 

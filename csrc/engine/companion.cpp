@@ -1,4 +1,3 @@
-// A library that torch_npu names but that has nothing of its own here. It is only the name: it needs libascendcl.so, and the
-// loader and dlsym go on to look there.
+// A library that torch_npu names but that has nothing of its own here. It needs libascendcl.so, where the loader and dlsym go on to look.
 
 extern "C" __attribute__((visibility("default"))) const char torchAclnnHostCompanion[] = "see libascendcl.so";

@@ -31,7 +31,7 @@ class WorkAlone : public c10d::Work {
 // Hides writes from autograd, as those of another rank are hidden from it.
 using Unseen = at::AutoDispatchBelowADInplaceOrView;
 
-// What another rank gives may be shorter or longer than what this one has; nobody knows the rest.
+// Copies what another rank gives, which may be shorter or longer than what this one has; the rest is unknown.
 void give(const at::Tensor& output, const at::Tensor& input) {
     const Unseen unseen;
     const auto known = std::min(output.numel(), input.numel());
@@ -130,7 +130,7 @@ BackendAlone::Done BackendAlone::reduce_scatter_tensor_coalesced(Tensors& output
     return done(outputs);
 }
 
-// Each gives this one what this one gives itself.
+// Each other rank is taken to give this one what this one gives itself.
 BackendAlone::Done BackendAlone::alltoall(Tensors& outputs, Tensors& inputs, const c10d::AllToAllOptions&) {
     const at::Tensor own = inputs.at(static_cast<size_t>(rank_)).clone();
     for (const auto& output : outputs) give(output, own);

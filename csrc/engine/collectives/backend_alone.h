@@ -1,4 +1,4 @@
-// The place of a ProcessGroupGloo whose peers are not there, for tensors on the CPU: each rank is taken to hold what this one holds.
+// Stands in for a ProcessGroupGloo whose peers are not there, for tensors on the CPU: each rank is taken to hold what this one holds.
 #pragma once
 
 #include <torch/csrc/distributed/c10d/Backend.hpp>

@@ -20,7 +20,7 @@ c10::intrusive_ptr<c10d::Work> send(c10d::Backend& backend, const at::Tensor& bl
     return backend.send(tensors, peer, tag);
 }
 
-// Beginning with the neighbours, so that not all turn to the same rank at once.
+// The neighbours come first, so that not all ranks turn to the same one at once.
 int peer_after(const c10d::Backend& backend, int step) {
     return (backend.getRank() + step) % backend.getSize();
 }
@@ -44,7 +44,7 @@ Works start_exchange(c10d::Backend& backend, const Blocks& sent, const Blocks& r
     const int size = backend.getSize();
     Works works;
     with_gloo_errors([&] {
-        // First the receives, which the senders wait for.
+        // The receives come first, because the senders wait for them.
         for (int step = size - 1; step > 0; --step) {
             const int peer = peer_after(backend, step);
             const auto& block = received[static_cast<size_t>(peer)];

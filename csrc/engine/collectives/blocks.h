@@ -25,7 +25,7 @@ auto with_gloo_errors(Body&& body) {
     }
 }
 
-// One for each rank, in their order. An empty block does not travel.
+// There is one block for each rank, in their order. An empty block is not sent.
 using Blocks = std::vector<at::Tensor>;
 using Works = std::vector<c10::intrusive_ptr<c10d::Work>>;
 
@@ -39,8 +39,8 @@ Works start_exchange(c10d::Backend& backend, const Blocks& sent, const Blocks& r
 // Throws an Error of an HcclResult.
 void wait_for(c10d::Backend& backend, const Works& works);
 
-// Gives each other rank the same small record, and takes theirs. Where to is known to them beforehand, so that a record travels at once and
-// not only when its receiver has asked for it.
+// Gives each other rank the same small record, and takes theirs. The places are known beforehand, so that a record is sent at once and not
+// only when its receiver has asked for it.
 class RecordExchange {
    public:
     RecordExchange(c10d::Backend& backend, size_t bytes);

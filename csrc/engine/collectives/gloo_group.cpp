@@ -14,23 +14,23 @@ namespace torch_aclnn::host {
 namespace {
 
 constexpr auto kMoment = std::chrono::milliseconds(500);
-// Up to here an all-reduce gives all to all: one exchange, and the fewest changes of thread. Between two ranks that moves no more bytes
-// than any other way, but above it Gloo is faster, whose thread reduces and sends while another receives.
+// Up to these sizes an all-reduce gives all to all: one exchange, and the fewest changes of thread. Between two ranks that moves no more
+// bytes than any other way, but above the size Gloo is faster, whose thread reduces and sends while another receives.
 constexpr size_t kLargestOfTwo = 1 << 20, kLargestOfMany = 1 << 14;
 
 constexpr auto kPause = std::chrono::milliseconds(20);
 
-// What a rank was doing when it failed.
+// Returns the key under which a rank says what it was doing when it failed.
 std::string failed_key(int rank) {
     return "failed/" + std::to_string(rank);
 }
 
-// The key under which a rank says that it knows which others have failed.
+// Returns the key under which a rank says that it knows which others have failed.
 std::string informed_key(int rank) {
     return "informed/" + std::to_string(rank);
 }
 
-// False: it has not come true within a moment.
+// Returns false if the condition has not come true within a moment.
 template <class Condition>
 bool comes_true(Condition&& condition) {
     const auto end = std::chrono::steady_clock::now() + kMoment;
@@ -158,7 +158,7 @@ void GlooGroup::all_reduce(const void* input, void* output, uint64_t count, Hccl
 
 void GlooGroup::reduce(const void* input, void* output, uint64_t count, HcclDataType type, HcclReduceOp op, int root) {
     if (count == 0) return;
-    // A copy, because Gloo may leave partial results in the tensors of other ranks than the root.
+    // This is a copy, because Gloo may leave partial results in the tensors of other ranks than the root.
     std::vector<at::Tensor> tensors{to_computed(elements_at(input, count, type), op)};
     c10d::ReduceOptions options;
     options.reduceOp = reduction_of(op);

@@ -36,7 +36,7 @@ class GlooGroup : public Group {
    private:
     const int rank_, size_, meeting_rank_;
     const c10::intrusive_ptr<c10d::Store> store_;
-    // Null when it is abandoned.
+    // It is null when the group is abandoned.
     c10::intrusive_ptr<c10d::Backend> backend_;
     std::unique_ptr<Messages> messages_;
 };

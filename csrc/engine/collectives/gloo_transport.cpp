@@ -15,7 +15,7 @@ namespace py = pybind11;
 
 constexpr const char* kModule = "torch_aclnn.host.collectives";
 
-// Runs with Python's lock, whatever thread this is.
+// Runs the body with Python's lock, on any thread.
 template <class Body>
 auto in_python(int code, Body&& body) {
     if (!Py_IsInitialized()) throw Error(HCCL_E_NOT_SUPPORT, "collectives need a Python process");
@@ -27,7 +27,7 @@ auto in_python(int code, Body&& body) {
     }
 }
 
-// The object behind torch's Python one.
+// Returns the object behind torch's Python one.
 template <class T>
 c10::intrusive_ptr<T> shared(const py::object& object) {
     return c10::intrusive_ptr<T>::reclaim_copy(object.cast<T*>());
@@ -60,7 +60,7 @@ class GlooTransport : public Transport {
         });
     }
 
-    // Each waits for the others, so each has a thread, and the caller's hold on Python's lock has to go.
+    // Each group waits for the others, so each has a thread, and the caller must not hold Python's lock meanwhile.
     std::vector<std::unique_ptr<Group>> connect_all(const std::vector<Membership>& memberships) override {
         std::optional<py::gil_scoped_release> release;
         if (Py_IsInitialized() && PyGILState_Check()) release.emplace();

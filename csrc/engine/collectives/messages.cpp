@@ -32,7 +32,7 @@ OperationRecord read_record(const at::Tensor& tensor) {
     return record;
 }
 
-// What differs between two ends of a message, or nothing.
+// Returns what differs between two ends of a message, or nothing.
 std::string difference(int sender, const OperationRecord& sent, int receiver, const OperationRecord& received) {
     if (sent.kind != OperationKind::send || received.kind != OperationKind::receive)
         return "the ranks do not do the same: " + description(std::map<int, OperationRecord>{{sender, sent}, {receiver, received}});
@@ -121,7 +121,7 @@ OperationRecord Messages::take_record(int peer) {
     return record;
 }
 
-// The sender has been ready to take it since it sent.
+// Answers a sender, which has been ready to take the answer since it sent.
 void Messages::answer(int peer, const OperationRecord& own) {
     with_gloo_errors([&] { send_to(peer, tensor_of(own), answer_tag)->wait(timeout_); });
 }

@@ -27,13 +27,13 @@ class Messages {
     std::vector<OperationRecord> compare(const OperationRecord& own);
     // Waits until all that was sent has been taken.
     void flush();
-    // Ends what has not been taken.
+    // Ends the messages that have not been taken.
     void abort() noexcept;
 
    private:
     using Work = c10::intrusive_ptr<c10d::Work>;
 
-    // What has not been taken yet: the message, or one of the records that go without one.
+    // A message that has not been taken yet, or a record that goes without a message.
     struct Sent {
         Message message;
         at::Tensor record, copy, answer;

@@ -18,7 +18,8 @@ namespace {
 
 namespace py = pybind11;
 
-// Where torch_npu's process groups keep what they exchange: root information under a number or devices, and the version they have.
+// The key under which torch_npu's process groups keep what they exchange: root information under a number or devices, and the version they
+// have.
 constexpr const char* kOfTorchNpu = "/npu//";
 constexpr const char* kVersion = "version_key";
 
@@ -26,7 +27,7 @@ bool is_digit(char character) {
     return std::isdigit(static_cast<unsigned char>(character)) != 0;
 }
 
-// The key with each of its numbers left out in turn, beginning with the last.
+// Returns the key with each of its numbers left out in turn, beginning with the last.
 std::vector<std::string> patterns_of(const std::string& key) {
     std::vector<std::string> patterns;
     for (size_t end = key.size(); end > 0; --end) {
@@ -55,7 +56,7 @@ class StoreAlone : public c10d::HashStore {
 
     using c10d::Store::set;
     void set(const std::string& key, const std::vector<uint8_t>& value) override;
-    // An error that names the key, if no other rank would have it from what this one does.
+    // Throws an error that names the key, if no other rank would have it from what this one does.
     std::vector<uint8_t> get(const std::string& key) override;
     std::vector<std::vector<uint8_t>> multiGet(const std::vector<std::string>& keys) override;
     int64_t add(const std::string& key, int64_t value) override { return HashStore::add(key, value * ranks_); }
@@ -65,7 +66,7 @@ class StoreAlone : public c10d::HashStore {
    private:
     const int64_t ranks_;
     std::mutex mutex_;
-    // Values by the key without one of its numbers, because any of them may be the rank.
+    // The values are kept by the key without one of its numbers, because any of them may be the rank.
     std::map<std::string, std::vector<uint8_t>> by_pattern_;
 };
 
@@ -109,7 +110,7 @@ void define(py::module_& module) {
 }  // namespace
 }  // namespace torch_aclnn::host
 
-// Adds to the module what stands in for other ranks; null, with Python's error set, if that fails.
+// Adds to the module what stands in for other ranks. Returns null, with Python's error set, if that fails.
 extern "C" __attribute__((visibility("default"))) PyObject* torchAclnnHostDefineRankAlone(PyObject* module) {
     try {
         auto target = pybind11::reinterpret_borrow<pybind11::module_>(module);

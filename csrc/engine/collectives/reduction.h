@@ -12,7 +12,7 @@ void reduce_scatter_blocks(c10d::Backend& backend, const Blocks& sent, const at:
 // Reduces one-dimensional elements in place. Each rank sends all of them to all others, which takes one step, but many bytes if there are
 // many elements or ranks.
 void all_reduce_all_at_once(c10d::Backend& backend, const at::Tensor& elements, HcclReduceOp op);
-// The same, where each rank reduces a part and sends it to the others.
+// Reduces one-dimensional elements in place, where each rank reduces a part and sends it to the others.
 void all_reduce_in_parts(c10d::Backend& backend, const at::Tensor& elements, HcclReduceOp op);
 
 }  // namespace torch_aclnn::host

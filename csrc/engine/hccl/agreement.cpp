@@ -24,7 +24,7 @@ void require_same_records(Group& group, const OperationRecord& own) {
     if (!all_same) throw Error(all_collective ? HCCL_E_PARA : HCCL_E_REMOTE, "the ranks do not do the same: " + description(by_rank));
 }
 
-// Each rank sees all counts, so that all find the same.
+// Each rank sees all counts, so that all ranks find the same mismatches.
 void require_matching_counts(Group& group, int size, const Operation& operation) {
     const auto ranks = static_cast<size_t>(size);
     std::vector<uint64_t> own(operation.gives), all(2 * ranks * ranks);

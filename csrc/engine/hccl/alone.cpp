@@ -25,7 +25,7 @@ char* at(const void* data, size_t offset = 0) {
     return host_view(static_cast<char*>(const_cast<void*>(data)) + offset);
 }
 
-// What another rank gives may be shorter or longer than what this one has; nobody knows the rest.
+// Copies what another rank gives, which may be shorter or longer than what this one has; the rest is unknown.
 void fill(char* output, size_t bytes, const char* input, size_t available) {
     const size_t known = input == nullptr ? 0 : std::min(bytes, available);
     if (known != 0) std::memmove(output, input, known);
@@ -82,7 +82,7 @@ Reduce reduction_of(HcclDataType type) {
     }
 }
 
-// The reduction of what is the same on so many ranks, rounded once; integers wrap around. `result` may be `values`.
+// Reduces values that are the same on so many ranks, and rounds once; integers wrap around. `result` may be `values`.
 void reduce_equal_values(const void* values, void* result, uint64_t count, HcclDataType type, HcclReduceOp op, int ranks) {
     const void* const from = host_view(values);
     void* const to = host_view(result);
@@ -114,7 +114,7 @@ class GroupAlone : public Group {
         fill(at(output), bytes, knows ? at(input, rank_ * bytes) : nullptr, knows ? bytes : 0);
     }
 
-    // Each gives this one what this one gives itself.
+    // Each other rank is taken to give this one what this one gives itself.
     void all_to_all(const Parts& input, const Parts& output) override {
         const auto own = input.bytes.begin() + static_cast<std::ptrdiff_t>(rank_);
         const char* const begin = at(input.data, static_cast<size_t>(std::accumulate(input.bytes.begin(), own, int64_t{0})));

@@ -15,11 +15,11 @@ namespace {
 
 using Counts = std::vector<uint64_t>;
 
-// Where the part of each rank begins in a buffer and how long it is, in elements. The caller's arrays are copied.
+// The beginnings and lengths of the ranks' parts of a buffer, in elements. The caller's arrays are copied.
 struct Layout {
     Counts counts, displacements;
 
-    // The bytes from the buffer's begin to the end of the last part.
+    // Returns the bytes from the buffer's beginning to the end of the last part.
     size_t extent(const char* parameter, HcclDataType type) const {
         uint64_t end = 0;
         for (size_t i = 0; i < counts.size(); ++i) {
@@ -48,7 +48,7 @@ Counts copy_of(const char* parameter, const void* values, int size) {
     return Counts(first, first + size);
 }
 
-// All parts behind each other, as Group wants them; a copy only where they are not.
+// All parts one behind the other, as Group wants them; they are copied only where they are not.
 class Contiguous {
    public:
     Contiguous(const void* buffer, const Layout& layout, size_t element) : buffer_(host_view(buffer)), layout_(layout), element_(element) {
@@ -122,7 +122,6 @@ void require_same_type(HcclDataType sent, HcclDataType received) {
     if (sent != received) refuse(HCCL_E_PARA, "recvType", text("sendType's ", name_of(sent)), name_of(received));
 }
 
-// What this rank gives itself.
 void require_own_count(const char* parameter, uint64_t count, const char* counts_parameter, const Layout& layout, int rank) {
     const uint64_t expected = layout.counts[static_cast<size_t>(rank)];
     if (count != expected)

@@ -15,7 +15,7 @@ namespace {
 
 constexpr int kCommunicationFailed = 507022;  // documented: communication between processes failed
 
-// torch_npu's watchdog ends the process when it hears of a failure. Until then it is left to the program to hear of it, as an exception.
+// torch_npu's watchdog ends the process when it hears of a failure, so the program first has this time to hear of it as an exception.
 constexpr auto kTimeToSynchronize = std::chrono::seconds(2);
 
 // Refuses buffers that have been freed since the launch. The other ranks wait for this one, so this is no disagreement.
@@ -27,7 +27,7 @@ void require_not_freed(const std::vector<Buffer>& buffers) {
     }
 }
 
-// Operators that compute and communicate are passed over: their buffers are tensors, whose types differ from the record's.
+// Operators that compute and communicate are not checked: their buffers are tensors, whose types differ from the record's.
 void require_aligned(const Operation& operation) {
     if (operation.entry_point != nullptr) return;
     const auto size = static_cast<uintptr_t>(bytes_of(operation.record.type));
@@ -39,7 +39,7 @@ void require_aligned(const Operation& operation) {
 
 std::vector<MemoryAccess> accesses_of(const Operation& operation, int rank) {
     const bool is_root = operation.record.kind == OperationKind::broadcast && operation.record.root == rank;
-    // What is received without anything to send may be what was there.
+    // An operation that only receives may leave the memory as it was.
     const bool keeps = operation.record.kind == OperationKind::broadcast || operation.record.kind >= OperationKind::send;
     std::vector<MemoryAccess> accesses;
     for (const Buffer& buffer : operation.buffers)
@@ -47,7 +47,7 @@ std::vector<MemoryAccess> accesses_of(const Operation& operation, int rank) {
     return accesses;
 }
 
-// What a graph has of an operation. A communicator is not kept by the graphs that have operations of it.
+// A graph's operation. The communicator is not kept by the graphs that have operations of it.
 class CapturedOperation final : public NamedTask {
    public:
     CapturedOperation(std::weak_ptr<Communicator> communicator, Operation operation, Communicator::Body body)
@@ -176,7 +176,7 @@ std::string Communicator::context_of(const Operation& operation) const {
     return description(operation.record) + where + number;
 }
 
-// The send is over long since, so the failure is put on its stream as one more operation.
+// The send was over long ago, so the failure is put on its stream as one more operation.
 void Communicator::refuse_sent(const Message& message, const std::string& difference) {
     const Operation sent{{OperationKind::send, message.type, message.count, message.peer, -1}, {}, {}, {}};
     try {
@@ -187,7 +187,7 @@ void Communicator::refuse_sent(const Message& message, const std::string& differ
     }
 }
 
-// Ranks that wait for this one are told, and the others named.
+// Tells the ranks that wait for this one, and names the others.
 std::string Communicator::give_up(const Operation& operation) {
     const std::string own = description(operation.record);
     try {

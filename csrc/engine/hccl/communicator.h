@@ -18,23 +18,22 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
     using Body = std::function<void(Group& group)>;
 
     Communicator(Membership membership, std::unique_ptr<Group> group);
-    // Waits for what has been launched.
     ~Communicator();
 
     const Membership& membership() const { return membership_; }
     int rank() const { return membership_.rank; }
     int size() const { return membership_.size; }
-    // This one was forked from that, and has neither its thread nor, for long, its connections.
+    // Whether this process was forked from that of the communicator, and so lacks its thread and, soon, its connections.
     bool is_of_another_process() const { return getpid() != process_; }
 
     // Puts the operation on the stream, or into the graph that is captured from it.
     void launch(Operation operation, aclrtStream stream, Body body);
-    // Puts it on the stream (a handle, or a Stream), whether that is captured or not.
+    // Puts the operation on the stream (a handle, or a Stream), whether that is captured or not.
     template <class Place>
     void launch_now(Operation operation, Place&& stream, Body body);
-    // What failed on it some time ago and has not been reported by a synchronisation; its code is an HcclResult.
+    // Returns what failed on it some time ago and has not been reported by a synchronisation; its code is an HcclResult.
     std::optional<Error> unreported_failure() const;
-    // The suffix of the address of the next communicator that is made of this one under that number.
+    // Returns the suffix of the address of the next communicator that is made of this one under that number.
     std::string next_suffix(uint64_t number);
 
    private:
@@ -69,12 +68,12 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
     std::thread thread_;
 };
 
-// The communicator behind the handle; HCCL_E_PARA if there is none.
+// Returns the communicator behind the handle; HCCL_E_PARA if there is none.
 std::shared_ptr<Communicator> find_communicator(HcclComm handle);
 std::vector<std::shared_ptr<Communicator>> find_communicators(const std::string& name);
 HcclComm add_communicator(std::shared_ptr<Communicator> communicator);
 std::shared_ptr<Communicator> remove_communicator(HcclComm handle);
-// Adds the communicator, its name, its number of ranks and the bytes of what was launched, and the stream to the line of a call.
+// Adds to the line of a call the communicator, its name, its number of ranks, the bytes of what was launched, and the stream.
 TraceDetails on_communicator(TraceDetails details, HcclComm comm, aclrtStream stream);
 
 }  // namespace torch_aclnn::host

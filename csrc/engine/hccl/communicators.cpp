@@ -35,7 +35,7 @@ void apply(const HcclCommConfig* config, Membership& membership) {
         membership.timeout = std::chrono::seconds(config->hcclExecTimeOut);
 }
 
-// What the environment says about collectives, read once.
+// Settings of the environment for collectives, which are read once.
 struct CollectiveSettings {
     std::chrono::seconds connect_timeout;  // HCCL_CONNECT_TIMEOUT
     std::chrono::seconds exec_timeout;     // HCCL_EXEC_TIMEOUT
@@ -68,7 +68,7 @@ void require_rank(const char* parameter, uint32_t rank, uint32_t ranks) {
     if (rank >= ranks) refuse(HCCL_E_PARA, parameter, text("less than ", ranks), std::to_string(rank));
 }
 
-// Those of one process, each once.
+// The devices are those of one process, each of them once.
 void require_devices(const int32_t* devices, uint32_t count) {
     for (uint32_t i = 0; i < count; ++i) {
         if (devices[i] < 0 || devices[i] >= device_count())

@@ -8,7 +8,7 @@ namespace torch_aclnn::host {
 void count_communicator(const std::string& name, int ranks);
 // Counts an operation on a communicator that was counted.
 void count_operation(const std::string& communicator, const Operation& operation);
-// The bytes of this rank's memory that the operation which the calling thread counted last reads or writes, whichever are more.
+// Returns the bytes of this rank's memory that the operation which the calling thread counted last reads or writes, whichever are more.
 uint64_t last_counted_bytes() noexcept;
 
 }  // namespace torch_aclnn::host

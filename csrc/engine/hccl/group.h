@@ -11,7 +11,7 @@ namespace torch_aclnn::host {
 
 struct OperationRecord;
 
-// What is sent to, or received from, one rank.
+// A message that is sent to, or received from, one rank.
 struct Message {
     void* data;
     size_t bytes;
@@ -21,13 +21,13 @@ struct Message {
     aclrtStream stream;
 };
 
-// What an AllToAll sends to, or receives from, each rank: contiguous, in the order of the ranks.
+// The parts that an AllToAll sends to, or receives from, each rank: contiguous, in the order of the ranks.
 struct Parts {
     void* data;
     std::vector<int64_t> bytes;
 };
 
-// What a rank gives in an output that has something of each rank, in bytes.
+// A rank's part, in bytes, of an output that has something of each rank.
 struct Part {
     size_t begin, bytes;
 };
@@ -41,7 +41,7 @@ class Group {
 
     virtual ~Group() = default;
 
-    // What each rank is about to do; before an operation of all of them.
+    // Exchanges what each rank is about to do, before an operation of all of them.
     virtual std::vector<OperationRecord> compare(const OperationRecord& own) = 0;
     virtual void broadcast(void* data, size_t bytes, int root) = 0;
     // `bytes` are those of one rank.
@@ -58,7 +58,7 @@ class Group {
     virtual void send(const Message& message) = 0;
     virtual void set_refused(Refused refused) = 0;
     virtual void receive(const Message& message) = 0;
-    // All at the same time.
+    // Sends and receives all messages at the same time.
     virtual void exchange(const std::vector<Message>& sends, const std::vector<Message>& receives) = 0;
     // Waits until all messages have left this rank. Called before the group ends.
     virtual void flush() = 0;
@@ -67,9 +67,10 @@ class Group {
     virtual void abandon() noexcept = 0;
     // Tells the other ranks which operation has failed here.
     virtual void report_failure(const std::string& operation) = 0;
-    // The operations that other ranks have reported as failed, by rank; waits a moment for reports, and until the ranks know each other's.
+    // Returns the operations that other ranks have reported as failed, by rank; waits a moment for reports, and until the ranks know each
+    // other's.
     virtual std::map<int, std::string> failures_of_others() = 0;
-    // The rank that hosts the store in which the ranks find each other; -1 if it is not in this group.
+    // Returns the rank that hosts the store in which the ranks find each other; -1 if it is not in this group.
     virtual int meeting_rank() const = 0;
 };
 
@@ -95,23 +96,22 @@ class Transport {
     virtual ~Transport() = default;
     // Begins to listen for ranks, and returns where.
     virtual std::string listen() = 0;
-    // Reads the file.
     virtual Meeting meeting_of_table(const std::string& path) = 0;
-    // Begins to listen there.
+    // Begins to listen for ranks at the address.
     virtual void listen_at(const std::string& address) = 0;
     // Joins the group; returns when all ranks are there.
     virtual std::unique_ptr<Group> connect(const Membership& membership) = 0;
-    // Those of several ranks of this process.
+    // Joins the groups of several ranks of this process.
     virtual std::vector<std::unique_ptr<Group>> connect_all(const std::vector<Membership>& memberships) = 0;
 };
 
 // Called by the library when it is loaded.
 TORCH_ACLNN_HOST_API void set_transport(Transport* transport) noexcept;
-// That of a rank alone, if the library has not been loaded or TORCH_ACLNN_HOST_RANK_ALONE asks for it.
+// Returns the transport of a rank alone, if the library has not been loaded or TORCH_ACLNN_HOST_RANK_ALONE asks for it.
 Transport& transport();
 
-// The transport of a rank without peers: with TORCH_ACLNN_HOST_RANK_ALONE of any rank, and otherwise of the only rank of a communicator in
-// a process that has no other transport.
+// Returns the transport of a rank without peers: with TORCH_ACLNN_HOST_RANK_ALONE of any rank, and otherwise of the only rank of a
+// communicator in a process that has no other transport.
 Transport& transport_alone();
 
 }  // namespace torch_aclnn::host

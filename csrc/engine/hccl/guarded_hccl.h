@@ -35,7 +35,7 @@ HcclResult hccl_traced(const char* function, Arguments&& arguments, Body&& body)
     return static_cast<HcclResult>(traced(function, arguments, [&] { with_hccl_codes(body); }));
 }
 
-// The same of an operation on a communicator, with which the body is called.
+// Runs an operation on a communicator, with which the body is called.
 template <class Arguments, class Body>
 HcclResult traced_on(HcclComm comm, aclrtStream stream, const char* function, Arguments&& arguments, Body&& body) noexcept {
     const auto details = [&] { return on_communicator(arguments(), comm, stream); };

@@ -66,7 +66,7 @@ inline bool is_collective(OperationKind kind) {
 }
 
 TORCH_ACLNN_HOST_API std::string description(const OperationRecord& record);
-// "rank 0: HcclAllReduce of 4 float32, sum; ranks 1, 2: HcclBroadcast of 4 float32, root 0"
+// Returns text such as "rank 0: HcclAllReduce of 4 float32, sum; ranks 1, 2: HcclBroadcast of 4 float32, root 0".
 TORCH_ACLNN_HOST_API std::string description(const std::map<int, OperationRecord>& by_rank);
 
 // Memory that an operation reads or writes.
@@ -77,15 +77,15 @@ struct Buffer {
     bool only_read = false;
 };
 
-// The bytes of so many elements for each of so many ranks; HCCL_E_PARA, naming the parameter, if they are no size of memory.
+// Returns the bytes of so many elements for each of so many ranks; HCCL_E_PARA, naming the parameter, if they are no size of memory.
 size_t bytes_of_elements(const char* parameter, uint64_t count, HcclDataType type, int ranks = 1);
 
-// HCCL_E_PTR for a null, HCCL_E_PARA for what is not memory of a device from one end to the other, or of several devices.
+// HCCL_E_PTR for a null, HCCL_E_PARA for memory that is not of one device from one end to the other.
 void require_device_memory(const std::vector<Buffer>& buffers);
 
 struct Operation {
     OperationRecord record;
-    // How many elements this rank gives to each other rank and takes from each, where every rank has counts of its own.
+    // The numbers of elements that this rank gives to each other rank and takes from each, where every rank has counts of its own.
     std::vector<uint64_t> gives, takes;
     std::vector<Buffer> buffers;
     std::function<void()> skip = [] {};  // what a dry run does in the place of the body

@@ -9,9 +9,9 @@ namespace torch_aclnn::host {
 
 class TORCH_ACLNN_HOST_API OwnMessages {
    public:
-    // Takes a copy.
+    // Keeps a copy of the message.
     void send(const Message& message);
-    // The first that has not been received; HCCL_E_PARA if there is none, or one of another size.
+    // Receives the first message that has not been received; HCCL_E_PARA if there is none, or one of another size.
     void receive(const Message& message);
 
    private:

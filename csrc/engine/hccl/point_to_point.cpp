@@ -24,7 +24,6 @@ Operation operation_of(OperationKind kind, const char* parameter, const Message&
             {{parameter, message.data, message.bytes, kind == OperationKind::send}}};
 }
 
-// The peers of the messages in one direction.
 std::string peers(const HcclSendRecvItem* items, uint32_t count, HcclSendRecvType direction) {
     std::vector<uint32_t> found;
     for (uint32_t i = 0; items != nullptr && i < count; ++i)
@@ -32,7 +31,7 @@ std::string peers(const HcclSendRecvItem* items, uint32_t count, HcclSendRecvTyp
     return json_array(found, [](uint32_t peer) { return json_of(peer); });
 }
 
-// Messages that go at the same time, on one stream of a communicator.
+// Messages that are exchanged at the same time, on one stream of a communicator.
 struct Batch {
     std::shared_ptr<Communicator> communicator;
     aclrtStream stream;
@@ -57,7 +56,7 @@ void launch(const Batch& batch) {
                                [sends = batch.sends, receives = batch.receives](Group& group) { group.exchange(sends, receives); });
 }
 
-// Between HcclGroupStart and HcclGroupEnd of the calling thread: keeps the message until then. False: there is no group.
+// Keeps the message until HcclGroupEnd of the calling thread. Returns false if it has called no HcclGroupStart.
 bool add_to_batch(const std::shared_ptr<Communicator>& communicator, aclrtStream stream, const Message& message, HcclSendRecvType type) {
     if (open_group.depth == 0) return false;
     for (auto& batch : open_group.batches) {

@@ -14,7 +14,7 @@ namespace {
 
 constexpr size_t kPage = 4096;
 
-// What a rank tells others of its window, which begins within the memory of the key.
+// What a rank tells others of its window, which begins within the memory that the key stands for.
 struct Invitation {
     char key[65];
     uint64_t offset, bytes;
@@ -24,7 +24,6 @@ void require_success(int code, const char* what) {
     if (code != 0) throw Error(HCCL_E_RUNTIME, text(what, " failed with ", code));
 }
 
-// Frees what was allocated for the messages.
 struct Messages {
     explicit Messages(size_t bytes) {
         require_success(aclrtMalloc(&data, bytes, ACL_MEM_MALLOC_HUGE_FIRST), "aclrtMalloc of messages about windows");

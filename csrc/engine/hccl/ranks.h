@@ -21,20 +21,20 @@ struct Windows {
 
 class TORCH_ACLNN_HOST_API Ranks {
    public:
-    // The ranks of the communicator that has this name (HcclGetCommName). If several have it, as where ranks share a process, it is that of
-    // the thread's device. HCCL_E_PARA if there is none.
+    // Finds the ranks of the communicator that has this name (HcclGetCommName). If several have it, as where ranks share a process, it is
+    // that of the thread's device. HCCL_E_PARA if there is none.
     explicit Ranks(const std::string& name);
 
     int size() const { return size_; }
     int rank() const { return rank_; }
-    // Those of HcclCommExchangeMem; HCCL_E_PARA if there are none.
+    // Returns the windows of HcclCommExchangeMem; HCCL_E_PARA if there are none.
     std::shared_ptr<const Windows> windows() const;
     // Puts the operation on the stream; HCCL_E_PARA if the communicator has been destroyed. The body runs later, on the communicator's
     // thread.
     void launch(Operation operation, aclrtStream stream, std::function<void(Group& group)> body) const;
 
    private:
-    // Work that has been launched owns its Ranks, and must not be the last that keeps the communicator: its end waits for the thread.
+    // Work that has been launched owns its Ranks, but must not be the last to keep the communicator, whose end waits for the thread.
     std::weak_ptr<Communicator> communicator_;
     int size_, rank_;
 };

@@ -1,4 +1,4 @@
-// The records of kernels for a profiler: each task of a stream is one. There are none of other kinds, and no callbacks at calls.
+// The records of kernels for a profiler: each task of a stream has one. There are no records of other kinds, and no callbacks at calls.
 
 #include <algorithm>
 #include <cstring>
@@ -86,7 +86,7 @@ msptiResult msptiActivityRegisterCallbacks(msptiBuffersCallbackRequestFunc funcB
     return MSPTI_SUCCESS;
 }
 
-// Other kinds may be asked for too; there is nothing of them to record.
+// Other kinds may be asked for, too; they have no records.
 msptiResult msptiActivityEnable(msptiActivityKind kind) {
     if (kind != MSPTI_ACTIVITY_KIND_KERNEL) return MSPTI_SUCCESS;
     activities().kernels = true;

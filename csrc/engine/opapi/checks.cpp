@@ -10,7 +10,7 @@ std::string dim_name(uint64_t dim) {
     return "dimension " + std::to_string(dim);
 }
 
-// The types that a document lists, without those that the product lacks, and with those that a setting adds.
+// Returns the types that a document lists, without those that the product lacks, and with those that a setting adds.
 DTypes offered(DTypes listed) {
     if (!traits_of(config().product).has_bf16) listed = listed.without(BF16);
     if (const DTypes others = listed.without(OF_950); config().product != Product::ascend950 && others.bits() != 0) listed = others;
@@ -24,7 +24,7 @@ std::vector<aclDataType> members(DTypes dtypes) {
     return found;
 }
 
-// Refuses a data type in the words of CANN's messages, which programs look for.
+// Words the refusal of a data type as CANN's messages do, which programs look for.
 std::string not_implemented(aclDataType dtype) {
     const std::string name = to_string(dtype);
     const bool has_name = name.find('(') == name.npos;

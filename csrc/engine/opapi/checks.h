@@ -15,7 +15,7 @@ struct NamedPointer {
     const Handle* handle;
 };
 
-// 161002 unless the handle is live, for one that is given.
+// 161002 unless the handle, if one is given, is live.
 template <class Handle>
 void require_live(const char* name, const Handle* handle) {
     if (handle != nullptr && !slots_of<Handle>().is_live(handle))
@@ -37,7 +37,7 @@ void require_handle(const char* name, const Handle* handle) {
 // view_bytes(), or 0 for a tensor without elements.
 TORCH_ACLNN_HOST_API size_t require_device_view(const Named& tensor, bool is_written = false, int beyond = ACLNN_ERR_PARAM_INVALID);
 
-// The bytes from the first element to the end of the last, of a tensor that has elements and has been checked.
+// Returns the bytes from the first element to the end of the last, of a tensor that has elements and has been checked.
 size_t view_bytes(const aclTensor& tensor);
 
 // The rules of require_device_view as strict mode has them, with a public format, all in memory of one device.
@@ -64,11 +64,11 @@ void require_same_shape(const Named& tensor, const Named& reference);
 void require_dim(const Named& tensor, uint64_t dim, int64_t expected);
 void require_no_zero_dim_after_batch(const Named& tensor, uint64_t batched_rank);
 
-// The array's values, of which there must be a listed number, each at least `lowest`; `name` and code 161002 otherwise.
+// Returns the array's values, of which there must be a listed number, each at least `lowest`; refuses others under `name`, with 161002.
 void require_length(const NamedPointer<aclIntArray>& array, std::initializer_list<uint64_t> lengths);
 void require_values(const NamedPointer<aclIntArray>& array, int64_t lowest);
 
-// One operator's tensor as the kernels see it; dimensions of size 1 are put in front up to Rank.
+// Returns one operator's tensor as the kernels see it; dimensions of size 1 are put in front up to Rank.
 template <int Rank>
 kernels::View<Rank> view(const aclTensor& tensor);
 

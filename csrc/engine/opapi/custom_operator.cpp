@@ -26,7 +26,7 @@ torchAclnnTensor shown(const aclTensor& tensor) {
             tensor.dtype};
 }
 
-// 507015 with the function's message, if it refuses.
+// 507015 with the function's message, if the function refuses.
 void compute_all(const aclOpExecutor& executor, torchAclnnCompute compute, void* context) {
     std::vector<torchAclnnTensor> tensors;
     for (const WatchedHandle& handle : executor.watched) tensors.push_back(shown(*handle.tensor()));

@@ -94,7 +94,6 @@ struct Erased {
     static constexpr ErasedKind kind{KindOfArgument::nullable, require_not_null, require_live, describe, hand_over, keep};
 };
 
-// The arguments of a call of a row.
 struct Call {
     const EntryPoint& entry;
     const Offer& offer;

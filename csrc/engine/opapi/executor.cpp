@@ -18,7 +18,7 @@
 namespace torch_aclnn::host {
 namespace {
 
-// The arguments that an index counts: inputs, outputs, or all tensors of the call in one count.
+// The arguments that an index refers to: inputs, outputs, or all tensors of the call.
 using Arguments = std::vector<const aclTensor*>;
 
 Arguments inputs_of(const aclOpExecutor& executor) {
@@ -233,7 +233,7 @@ std::vector<MemoryAccess> aclOpExecutor::accesses() const {
     return accesses;
 }
 
-// The program may give a repeatable one other addresses, and destroy it, while the graph lives.
+// The program may give a repeatable executor other addresses, and destroy it, while the graph lives.
 void aclOpExecutor::keep() {
     if (repeatable) refuse("executor", "one without aclSetAclOpExecutorRepeatable, as the stream is captured", "a repeatable one");
     hold_arguments();

@@ -10,7 +10,7 @@
 
 namespace torch_aclnn::host {
 
-// How to make a call's executor again, for tensors at other addresses.
+// A recipe makes a call's executor again, for tensors at other addresses.
 struct Recipe {
     KeptArguments arguments;
     std::function<std::unique_ptr<aclOpExecutor>(const KeptArguments& arguments)> make;
@@ -22,10 +22,10 @@ struct Named {
     const aclTensor* tensor;
 };
 
-// A handle that phase 1 was given. It must live until phase 2 has been called; a slot that was used anew in between does not count.
+// A handle that phase 1 was given. It must live until phase 2 has been called; a slot that was used again in between does not count.
 class WatchedHandle {
    public:
-    // A tensor that is not constant is one that the operator writes.
+    // The operator writes a tensor that is not constant.
     template <class Argument, class Handle = std::remove_const_t<Argument>>
     WatchedHandle(const char* name, Argument* handle)
         : name_(name),
@@ -41,12 +41,12 @@ class WatchedHandle {
     const char* kind() const { return kind_; }
     bool is_written() const { return is_written_; }
     bool is_live() const { return slots_.generation(handle_) == generation_; }
-    // Between the two the program may destroy the handle, and what is behind it stays.
+    // Between hold() and drop() the program may destroy the handle, and what is behind it stays.
     void hold() const { slots_.hold(handle_); }
     void drop() const { drop_(handle_); }
     // Whether the tensor has another data address than in phase 1.
     bool was_moved() const { return tensor() != nullptr && tensor()->data != data_; }
-    // The handle as a tensor, or as a scalar, or null if it is of another kind.
+    // Returns the handle as a tensor, or as a scalar, or null if it is of another kind.
     const aclTensor* tensor() const { return as<aclTensor>(); }
     const aclScalar* scalar() const { return as<aclScalar>(); }
 
@@ -104,7 +104,7 @@ struct TORCH_ACLNN_HOST_API aclOpExecutor final : torch_aclnn::host::Task, torch
     void skip() override;
     void finish() noexcept override;
     void keep() override;
-    // What each run does, whether it computes or not.
+    // Does what each run needs, whether it computes or not.
     void begin();
     // Holds the handles for work that is done after phase 2 has returned, when the program may destroy them.
     void hold_arguments();
@@ -135,13 +135,13 @@ namespace torch_aclnn::host {
 
 TORCH_ACLNN_HANDLE_KIND(aclOpExecutor)
 
-// "executor: expected one ... that has not been used up": 161001 for null, 161002 for one that is not live.
+// Throws "executor: expected one ... that has not been used up": 161001 for null, 161002 for one that is not live.
 void require_executor(const aclOpExecutor* executor);
 // Keeps a repeatable executor alive until it has finished, although the program may destroy it before.
 void hold_repeatable(const aclOpExecutor* executor);
 [[noreturn]] void refuse_executor(const aclOpExecutor* executor);
 
-// The workspace that phase 1 asks for, of any entry point.
+// Returns the workspace that phase 1 of any entry point asks for.
 uint64_t workspace_size_of_phase1(const char* entry_point);
 // The checks of phase 1 that are not about arguments of the operator, and what it does with the executor that it made.
 TORCH_ACLNN_HOST_API void begin_phase1(const uint64_t* workspace_size, aclOpExecutor* const* executor);

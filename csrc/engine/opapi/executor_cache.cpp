@@ -13,7 +13,7 @@
 
 namespace torch_aclnn::host {
 
-// An executor that can be made again and again. It keeps what is behind the handles, which the program destroys after the first.
+// An executor that can be made again and again. It keeps what is behind the handles, which the program destroys after the first call.
 class Original {
    public:
     // `arguments` are copies of the arrays that the executor was made of; null where it uses those of the program.
@@ -36,7 +36,7 @@ class Original {
     Original(const Original&) = delete;
     Original& operator=(const Original&) = delete;
 
-    // The addresses of the tensors' memory, in the tensors' order.
+    // Returns the addresses of the tensors' memory, in the tensors' order.
     const std::vector<void*>& data() const { return data_; }
     static std::unique_ptr<aclOpExecutor> again(std::shared_ptr<const Original> self) {
         auto made = std::make_unique<aclOpExecutor>(self->entry_point_, self->compute_);
@@ -63,7 +63,7 @@ class Original {
     std::shared_ptr<const void> arguments_;
 };
 
-// What all calls with a key have in common, and the executors for the addresses of the last few: a training loop has the same again.
+// What all calls with a key have in common, and the executors for the last few sets of addresses: a training loop has the same again.
 class CachedCall {
    public:
     CachedCall(aclOpExecutor& made, const std::vector<void*>& data)
@@ -73,7 +73,7 @@ class CachedCall {
           originals_{std::make_shared<const Original>(made, data, nullptr)} {}
 
     const char* entry_point() const { return entry_point_; }
-    // The executor for tensors with these data addresses, in their order; null if they are not as many.
+    // Returns the executor for tensors with these data addresses, in their order; null if they are not as many.
     std::unique_ptr<aclOpExecutor> executor(const std::vector<void*>& data) {
         if (auto found = find(data)) return Original::again(std::move(found));
         if (data.size() != tensor_count_) return nullptr;
@@ -119,7 +119,7 @@ struct Key {
 };
 thread_local Key thread_key;
 
-// For each address the position of the first tensor that has it.
+// Returns for each address the position of the first tensor that has it.
 std::vector<uint32_t> first_places(const std::vector<void*>& data) {
     std::vector<uint32_t> order(data.size()), first(data.size());
     std::iota(order.begin(), order.end(), 0);
@@ -131,7 +131,8 @@ std::vector<uint32_t> first_places(const std::vector<void*>& data) {
     return first;
 }
 
-// The key, and which tensors are one, by which phase 1 tells whether an output may be an input. Valid until the thread asks again.
+// Returns the key with which tensors are one, by which phase 1 tells whether an output may be an input. It is valid until the thread asks
+// again.
 const std::string& full_key(const void* contents, size_t size) {
     constexpr size_t kFew = 16;
     thread_local std::string key;
@@ -194,7 +195,8 @@ class Cache {
     };
     std::mutex mutex_;
     std::unordered_map<std::string, Kept> calls_;
-    // Keys by age. Calls that have not come again, such as those with a number that changes at each step, may take a quarter of the room.
+    // The keys by age. Calls that have not come again, such as those with a number that changes at each step, may take a quarter of the
+    // room.
     std::list<std::string> once_, repeated_;
     std::atomic<uint64_t> hits_{0};
 };
@@ -236,7 +238,7 @@ void forget_cached_executors() {
 
 using namespace torch_aclnn::host;
 
-// The functions have no codes. What cannot be cached is computed without the cache.
+// The functions have no codes, so what cannot be cached is computed without the cache.
 
 // With a trace nothing is cached, because it lists both phases of each call.
 bool CanUsePTACache(const char*) {

@@ -1,6 +1,6 @@
 // Executors for calls that are made again. Before phase 1 torch_npu gives the calling thread a key, made of all that phase 1 reads but the
-// addresses, which it hands over one by one, and asks for an executor. If there is none, what phase 1 makes next is kept under the key.
-// Without a document: the functions are those that torch_npu's operators look up, and do what their callers need of them.
+// addresses, which it hands over one by one, and asks for an executor. If there is none, what phase 1 makes next is kept under the key. No
+// document describes the functions: they are those that torch_npu's operators look up, and do what their callers need.
 #pragma once
 
 #include "engine/opapi/executor.h"

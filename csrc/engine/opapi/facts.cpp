@@ -17,8 +17,8 @@ bool is_one_of(const std::array<std::string_view, count>& names, std::string_vie
 
 constexpr std::array kOutputs = {"Out"sv,        "OptOut"sv,       "Packed"sv,     "PackableOut"sv,
                                  "FewBitsOut"sv, "AnyFormatOut"sv, "TensorsOut"sv, "OptTensorsOut"sv};
-// Parameters that some calls write and others only read, such as running statistics. Taken as written, the check of streams would report
-// calls that only read them.
+// Some calls write these parameters and others only read them, such as running statistics. They do not count as written, because the check
+// of streams would report calls that only read them.
 constexpr std::array kMayBeUpdated = {"runningMean"sv, "runningVar"sv, "noise"sv};
 
 // Ascend C's matrix products need the workspace of the system, which kernels must ask for on A2: CANN 8.0.RC2's page "workspace"

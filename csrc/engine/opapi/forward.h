@@ -5,10 +5,10 @@
 
 namespace torch_aclnn::host {
 
-// The function of that name in libaclnn_math; null, with a message of the calling thread, where it does not load.
+// Returns the function of that name in libaclnn_math; null, with a message of the calling thread, where it does not load.
 void* find_in_aclnn_math(const char* function) noexcept;
 
-// The same, looked up once: `target` is the caller's own. Not a template, of which each of a thousand functions would have one.
+// Looks the function up once: `target` is the caller's own. This is no template, of which each of a thousand functions would have one.
 inline void* find_once(std::atomic<void*>& target, const char* function) noexcept {
     void* found = target.load(std::memory_order_acquire);
     if (found != nullptr) return found;

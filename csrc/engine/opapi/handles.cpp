@@ -60,7 +60,7 @@ std::string describe_dead(const void* handle) {
     return std::string(address) + ", which has been destroyed or never was one";
 }
 
-// Never destroyed: handles are still destroyed while the process exits.
+// The pools are never destroyed, because handles are still destroyed while the process exits.
 #define TORCH_ACLNN_SLOTS(Handle)                               \
     template <>                                                 \
     SlotPool& slots_of<Handle>() {                              \
@@ -77,7 +77,7 @@ TORCH_ACLNN_SLOTS(aclScalarList)
 
 namespace {
 
-// Far more elements than any attribute has. Without the limit a wrong length could ask for more memory than the machine has.
+// No attribute has nearly as many elements. Without the limit a wrong length could ask for more memory than the machine has.
 constexpr uint64_t kMaxLength = uint64_t{1} << 20;
 
 void require_length(const char* what, const void* source, uint64_t size) {

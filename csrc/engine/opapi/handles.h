@@ -16,7 +16,7 @@
 
 namespace torch_aclnn::host {
 
-// The codes of aclnn for exceptions that carry none.
+// The codes of aclnn for exceptions that carry no code.
 inline constexpr FallbackCodes kAclnnCodes{ACLNN_ERR_INNER, ACLNN_ERR_INNER};
 inline constexpr FallbackCodes kPhase1Codes{ACLNN_ERR_INNER_CREATE_EXECUTOR, ACLNN_ERR_INNER_CREATE_EXECUTOR};
 
@@ -54,7 +54,7 @@ class Dims {
 
 std::string to_string(const Dims& dims);  // "{1, 16, 4, 4}"
 
-// The values of an array: without an allocation if they are few, as nearly always.
+// The values of an array, without an allocation if they are few, as they nearly always are.
 template <class Value>
 class ArrayValues {
    public:
@@ -79,10 +79,10 @@ class ArrayValues {
     std::array<Value, 96 / sizeof(Value)> few_;  // a slot of 128 bytes has room for them
 };
 TORCH_ACLNN_HOST_API std::string to_string(aclFormat format);
-// True where strides describe the memory; the chips' private layouts (NC1HWC0, FRACTAL_NZ and so on) are not public.
+// Returns true where strides describe the memory; the chips' private layouts (NC1HWC0, FRACTAL_NZ and so on) are not public.
 TORCH_ACLNN_HOST_API bool is_public(aclFormat format);
 
-// The product of the dimensions; nothing if one is negative or the product is beyond int64_t.
+// Returns the product of the dimensions; nothing if one is negative or the product is beyond int64_t.
 TORCH_ACLNN_HOST_API std::optional<int64_t> checked_element_count(const Dims& dims);
 
 }  // namespace torch_aclnn::host
@@ -122,7 +122,7 @@ struct aclBoolArray : torch_aclnn::host::Pooled<aclBoolArray> {
 
 namespace torch_aclnn::host {
 
-// Destroys a member unless its owner has done so behind the list's back.
+// Destroys a member unless its owner has destroyed it without the list.
 template <class Member>
 struct MemberDeleter {
     void operator()(Member* member) const {
@@ -147,7 +147,7 @@ namespace torch_aclnn::host {
 template <class Handle>
 inline constexpr const char* handle_name = nullptr;  // the kind's public name, for messages
 
-// "0x..., which has been destroyed or never was one"
+// Returns "0x..., which has been destroyed or never was one".
 TORCH_ACLNN_HOST_API std::string describe_dead(const void* handle);
 
 #define TORCH_ACLNN_HANDLE_KIND(Handle)                         \

@@ -5,7 +5,7 @@
 
 namespace torch_aclnn::host {
 
-// A copy of a handle. That of a list has copies of the members.
+// Returns a copy of a handle. That of a list has copies of the members.
 template <class Handle>
 std::unique_ptr<Handle, MemberDeleter<Handle>> copy_of(const Handle& other) {
     std::unique_ptr<Handle, MemberDeleter<Handle>> copy;
@@ -18,7 +18,6 @@ std::unique_ptr<Handle, MemberDeleter<Handle>> copy_of(const Handle& other) {
     return copy;
 }
 
-// One C argument.
 class KeptArgument {
    public:
     template <class Argument>
@@ -42,9 +41,8 @@ class KeptArgument {
         return kept;
     }
 
-    // Where the C argument is.
     const void* address() const { return bytes_.data(); }
-    // A copy, with tensors of its own.
+    // Returns a copy, with tensors of its own.
     KeptArgument copy() const { return copy_ == nullptr || !owner_ ? *this : copy_(owner_.get()); }
     void add_tensors(std::vector<aclTensor*>& tensors) const {
         if (visit_ != nullptr && owner_) visit_(owner_.get(), tensors);
@@ -68,14 +66,13 @@ class KeptArgument {
     void (*visit_)(void* handle, std::vector<aclTensor*>& tensors) = nullptr;
 };
 
-// The kept arguments of a call.
 class TORCH_ACLNN_HOST_API KeptArguments {
    public:
     void add(KeptArgument argument) { arguments_.push_back(std::move(argument)); }
-    // The tensors, and the members of lists, in their order.
+    // Returns the tensors, and the members of lists, in their order.
     std::vector<aclTensor*> tensors() const;
     std::vector<const void*> addresses() const;
-    // A copy whose tensors have the given storage addresses, one for each.
+    // Returns a copy whose tensors have the given storage addresses, one for each.
     KeptArguments moved(const std::vector<void*>& data) const;
 
    private:

@@ -9,7 +9,7 @@ namespace {
 
 using kernels::Padding;
 
-// Two numbers for each dimension of the plane, the last dimension first: left, right, top, bottom, front, back.
+// There are two numbers for each dimension of the plane, the last dimension first: left, right, top, bottom, front, back.
 struct PaddedPlane {
     Named grad_output, self;
     IntArray padding;

@@ -44,7 +44,7 @@ void require_handles(const aclOpExecutor& executor) {
     }
 }
 
-// What phase 1 was given must still be there: the handles, and the memory if any has been freed since.
+// The handles that phase 1 was given must still be there, and so must the memory if any has been freed since.
 void require_arguments(const aclOpExecutor& executor) {
     if (executor.cached == nullptr) require_handles(executor);
     if (executor.memory_version == device_memory_version()) return;
@@ -78,7 +78,6 @@ void require_executor_of(const char* entry_point, const aclOpExecutor* executor)
         refuse("executor", "one of " + std::string(entry_point), "one of " + std::string(executor->entry_point));
 }
 
-// Runs the function that puts the operator on the stream.
 template <class Launch>
 void launch_or_fail_capture(const char* entry_point, aclrtStream stream, const Launch& launch) {
     try {
@@ -151,7 +150,7 @@ aclnnStatus run_phase2(EntryPoint& entry_point, void* workspace, uint64_t worksp
         require_executor_of(entry_point.name(), executor);
         number = executor->trace_number;
         require_workspace_pointer(*executor, workspace, workspace_size);
-        // From here on the executor is used up, unless it is repeatable. Of two threads that use one at once, the second comes too late.
+        // From here on the executor is used up, unless it is repeatable. If two threads use one at once, the second is too late.
         if (executor->repeatable)
             hold_repeatable(executor);
         else if (!slots_of<aclOpExecutor>().retire(executor))

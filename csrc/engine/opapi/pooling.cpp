@@ -63,7 +63,7 @@ void check_windows(const AvgPool& a) {
             refuse(a.padding.name, "at most half of kernelSize " + std::to_string(p.kernel_size[d]), std::to_string(p.padding[d]));
 }
 
-// Checked although the documents only imply it: a wrong size would make the windows read outside gradOutput.
+// The documents only imply this check: a wrong size would make the windows read outside gradOutput.
 void check_pooled_shape(const AvgPool& a) {
     require_same_front(a.grad_output, a.self, a.dims);
     const kernels::AvgPoolParams p = params(a);

@@ -18,7 +18,7 @@ struct Offer {
     constexpr DTypes taken() const { return dtypes | assumed_dtypes; }
 };
 
-// The data types of the offer that are accepted in the present mode.
+// Returns the data types of the offer that are accepted in the present mode.
 DTypes accepted_dtypes(const Offer& offer);
 
 // 161002 unless the product that the engine presents offers the entry point.
@@ -26,6 +26,6 @@ void require_product(const Offer& offer);
 
 }  // namespace torch_aclnn::host
 
-// The Offer of an operator, from its row in contract/operators.h.
+// Makes the Offer of an operator from its row in contract/operators.h.
 #define OPAPI_OFFER(name, dtypes, assumed_dtypes) \
     (::torch_aclnn::host::Offer{dtypes, ::torch_aclnn::listed(#name).products, assumed_dtypes, ::torch_aclnn::listed(#name).assumed})

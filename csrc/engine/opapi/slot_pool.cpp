@@ -14,7 +14,7 @@ namespace {
 constexpr size_t kMaxObjects = size_t{1} << 22;  // of one kind at a time
 constexpr size_t kQuarantine = 32;               // slots that are given back before the first of them is used again
 
-// A power of two, so that an address is told from one inside a slot without a division.
+// The size is a power of two, so that an address is told from one inside a slot without a division.
 size_t slot_size(size_t needed) {
     size_t size = 64;
     while (size < needed) size *= 2;

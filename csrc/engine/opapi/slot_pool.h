@@ -32,18 +32,19 @@ class TORCH_ACLNN_HOST_API SlotPool {
     SlotPool& operator=(const SlotPool&) = delete;
 
     void* take();  // throws an Error where there is no room
-    // Ends the object's life as a handle, before it is destructed; false if it was none. Of several threads one gets true.
+    // Ends the object's life as a handle, before it is destructed. Returns false if it was no handle. If several threads call it, one gets
+    // true.
     bool retire(const void* object) noexcept;
     void give_back(void* object) noexcept;  // retires it too
 
     // Keeps a live object's memory until it is dropped, although its life as a handle may end before.
     void hold(const void* object) noexcept { slot_of(object)->references.fetch_add(1, std::memory_order_relaxed); }
-    // Ends a hold, or the object's own one; true for the last, after which the object is to be deleted.
+    // Ends a hold, or the object's own one. Returns true for the last, after which the object is to be deleted.
     bool drop(const void* object) noexcept { return slot_of(object)->references.fetch_sub(1, std::memory_order_acq_rel) == 1; }
 
-    // True for what take() returned and give_back() has not got since; false for any other address.
+    // Returns true for what take() returned and give_back() has not got since; false for any other address.
     bool is_live(const void* object) const noexcept { return contains(object) && generation(object) % 2 == 1; }
-    // Odd while the object lives, and another number for each life of the slot. Only for an address that was live once.
+    // The number is odd while the object lives, and differs for each life of the slot. It is only for an address that was live once.
     uint32_t generation(const void* object) const noexcept { return slot_of(object)->generation.load(std::memory_order_acquire); }
 
     void for_each_live(const std::function<void(const void*)>& visit) const;
@@ -73,7 +74,7 @@ class TORCH_ACLNN_HOST_API SlotPool {
     size_t waiting_ = 0;
 };
 
-// The pool of one kind of handle; defined where the kind is.
+// The pool of one kind of handle; it is defined where the kind is.
 template <class T>
 SlotPool& slots_of();
 
@@ -83,7 +84,7 @@ void drop(T* object) noexcept {
     if (slots_of<std::remove_const_t<T>>().drop(object)) delete object;
 }
 
-// Base of the structures behind handles: `new` and `delete` use the kind's pool.
+// The base of the structures behind handles: `new` and `delete` use the kind's pool.
 template <class T>
 struct Pooled {
     static void* operator new(size_t) { return slots_of<T>().take(); }

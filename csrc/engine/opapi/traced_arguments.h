@@ -15,13 +15,12 @@ TORCH_ACLNN_HOST_API void add_argument(JsonObject& arguments, const char* name, 
 TORCH_ACLNN_HOST_API void add_argument(JsonObject& arguments, const char* name, const aclFloatArray* numbers);
 TORCH_ACLNN_HOST_API void add_argument(JsonObject& arguments, const char* name, const aclBoolArray* values);
 TORCH_ACLNN_HOST_API void add_argument(JsonObject& arguments, const char* name, aclDataType dtype);
-// Numbers and texts.
 template <class Value, class = std::enable_if_t<std::is_arithmetic_v<Value> || std::is_same_v<Value, const char*>>>
 void add_argument(JsonObject& arguments, const char* name, Value value) {
     arguments.add(name, value);
 }
 
-// Names and values by turns.
+// Describes arguments, which are names and values by turns.
 inline void describe_arguments(JsonObject&) {}
 template <class Value, class... Rest>
 void describe_arguments(JsonObject& arguments, const char* name, Value value, Rest... rest) {

@@ -47,7 +47,7 @@ void require_size_of(const Named& named, uint64_t dim, int64_t expected, const s
                to_string(named.tensor->sizes));
 }
 
-// The leading sizes are self's, the others those of outputSize.
+// The leading sizes must be self's, the others those of outputSize.
 void check_gradient_shape(const Unpooling& u) {
     const Dims &sizes = u.self.tensor->sizes, plane(u.output_size.handle->values.data(), u.dims);
     const uint64_t front = sizes.size() - u.dims;

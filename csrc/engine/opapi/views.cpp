@@ -12,10 +12,10 @@ std::string describe_view(const aclTensor& tensor) {
     return "shape " + to_string(tensor.sizes) + ", strides " + to_string(tensor.strides) + " and offset " + std::to_string(tensor.offset);
 }
 
-// So that the sum of a size and of paddings fits into int64_t.
+// With this limit the sum of a size and of paddings fits into int64_t.
 constexpr uint64_t kMaxSize = uint64_t{1} << 61;
 
-// What a walk over the dimensions tells of a tensor. Written as one loop, because it is part of every call.
+// What a walk over the dimensions tells of a tensor. It is one loop, because it is part of every call.
 struct Layout {
     bool is_countable = true, is_empty = false;
     bool has_negative_step = false;  // a stride, or the offset
@@ -44,7 +44,7 @@ Layout layout_of(const aclTensor& tensor) {
     return layout;
 }
 
-// The bytes of so many elements, the first of which begins a byte.
+// Returns the bytes of so many elements, the first of which begins a byte.
 int64_t bytes_of(aclDataType dtype, int64_t elements) {
     return (elements * bits_of(dtype) + 7) / 8;
 }
@@ -63,7 +63,7 @@ void require_countable(const Named& named, const Layout& layout) {
     refuse(named.name, "fewer than 2^63 elements", shape);
 }
 
-// The documents of aclCreateTensor allow none, even where the view would lie within its storage.
+// The documents of aclCreateTensor allow no negative step, even where the view would lie within its storage.
 void require_no_negative_step(const Named& named, const Layout& layout) {
     if (layout.has_negative_step) refuse(named.name, "strides and an offset that are not negative", describe_view(*named.tensor));
 }
@@ -76,7 +76,7 @@ void require_within_storage(const Named& named, const Layout& layout, int64_t be
                "a view within its storage of " + to_string(named.tensor->storage_sizes) + " elements", describe_view(*named.tensor));
 }
 
-// What an element's type asks of its address; the parts of a complex number are numbers of their own.
+// An element's type asks for an alignment of its address; the parts of a complex number are numbers of their own.
 constexpr int64_t kMaxAlignment = 8;
 
 void require_aligned(const Named& named, int64_t item) {
@@ -86,7 +86,7 @@ void require_aligned(const Named& named, int64_t item) {
     refuse(named.name, "a data address that is a multiple of " + std::to_string(alignment), std::to_string(address));
 }
 
-// Where the memory of a tensor with elements is.
+// Returns where the memory of a tensor with elements is.
 DeviceMemory find_memory(const Named& named, const Layout& layout) {
     const aclTensor& tensor = *named.tensor;
     if (tensor.data == nullptr) refuse_null(named.name, "a data address");
@@ -115,14 +115,13 @@ struct Place {
     Named named() const { return {handle->name(), tensor}; }
 };
 
-// The bytes of a tensor in a private format, in which strides do not say where elements are: all that its storage has.
+// Returns the bytes of a tensor in a private format, in which strides do not say where elements are: all that its storage has.
 std::optional<int64_t> bytes_of_storage(const aclTensor& tensor) {
     if (is_public(tensor.format)) return std::nullopt;
     const auto count = checked_element_count(tensor.storage_sizes);
     return count ? std::optional(bytes_of(tensor.dtype, *count)) : std::nullopt;
 }
 
-// Whether the tensor has elements, and their place.
 bool find_place(const aclTensor& tensor, Place& place) {
     if (const auto bytes = bytes_of_storage(tensor)) {
         place.begin = static_cast<const char*>(tensor.first_element());
@@ -167,7 +166,7 @@ kernels::Extent extent_of_elements(const aclTensor& tensor) {
             tensor.sizes.begin(), tensor.strides.begin()};
 }
 
-// All bytes from the first to the last, where strides do not say in which an element is.
+// Returns all bytes from the first to the last, where strides do not say in which an element is.
 kernels::Extent extent(const aclTensor& tensor) {
     if (is_public(tensor.format) && bits_of(tensor.dtype) >= 8) return extent_of_elements(tensor);
     Place place{};
@@ -215,7 +214,7 @@ size_t require_device_view(const Named& named, bool is_written, int beyond) {
     require_countable(named, layout);
     if (layout.is_empty) return 0;
     require_no_negative_step(named, layout);
-    // Some programs count the storage from the view's first element on, or as many elements as they write: hardware never notices.
+    // Some programs count the storage from the view's first element on, or as many elements as they write; hardware never notices.
     if (config().strict || !is_written) require_within_storage(named, layout, config().strict ? 0 : named.tensor->offset, beyond);
     (void)find_memory(named, layout);
     return bytes_of(*named.tensor, layout);

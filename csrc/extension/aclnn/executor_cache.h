@@ -15,7 +15,7 @@ class CacheKey {
     CacheKey(const CacheKey&) = delete;
     CacheKey& operator=(const CacheKey&) = delete;
 
-    // False if the library has no cache for the entry point.
+    // Returns false if the library has no cache for the entry point.
     explicit operator bool() const { return !bytes_.empty(); }
 
     void add(const void* data, size_t size);
@@ -27,8 +27,8 @@ class CacheKey {
         add(&value, sizeof(value));
     }
 
-    // The executor that the library has under the key, with what its workspace takes. Null if it has none; then it keeps the one that
-    // phase 1 makes next.
+    // Returns the executor that the library has under the key, with what its workspace takes. It is null if it has none; then the library
+    // keeps the one that phase 1 makes next.
     aclOpExecutor* find_executor(uint64_t* workspace_size) const;
 
    private:

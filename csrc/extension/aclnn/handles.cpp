@@ -7,7 +7,7 @@
 
 #include "include/aclnn/acl_meta.h"
 
-// Exported by torch_npu: the aclFormat of the tensor's storage, and a copy in another one.
+// torch_npu exports these: the aclFormat of the tensor's storage, and a copy in another format.
 namespace at_npu::native {
 int64_t get_npu_format(const at::Tensor& tensor);
 at::Tensor npu_format_cast(const at::Tensor& tensor, int64_t format);
@@ -52,7 +52,7 @@ aclDataType data_type(at::ScalarType type) {
     }
 }
 
-// The format by which torch_npu describes a tensor of that many dimensions.
+// Returns the format by which torch_npu describes a tensor of that many dimensions.
 aclFormat format_of_rank(int64_t rank) {
     switch (rank) {
         case 3: return ACL_FORMAT_NCL;

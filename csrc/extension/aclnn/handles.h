@@ -23,14 +23,14 @@ struct Scalar {
     double value;
 };
 
-// A private format, which strides do not describe.
+// Whether the tensor is in a private format, which strides do not describe.
 bool is_in_private_format(const at::Tensor& tensor);
 template <class Argument>
 bool is_in_private_format(const Argument&) {
     return false;
 }
 
-// The argument itself, or a copy of a tensor that is in a private format.
+// Returns the argument itself, or a copy of a tensor that is in a private format.
 at::Tensor in_base_format(const at::Tensor& tensor);
 template <class Argument>
 Argument in_base_format(const Argument& argument) {
@@ -49,7 +49,7 @@ Number make_handle(Number number) {
     return number;
 }
 
-// What phase 1 is passed: a handle's pointer, and a number as it is.
+// Returns what phase 1 is passed: a handle's pointer, and a number as it is.
 template <class Number, std::enable_if_t<std::is_arithmetic_v<Number>, int> = 0>
 Number raw(Number number) {
     return number;

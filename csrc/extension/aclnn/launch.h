@@ -41,10 +41,10 @@ class HugeMemoryScope {
     HugeMemoryScope& operator=(const HugeMemoryScope&) = delete;
 };
 
-// The current stream, with its limits on cores set for the calling thread.
+// Returns the current stream, with its limits on cores set for the calling thread.
 Stream current_stream();
 
-// The same limits for the thread that calls phase 2.
+// Sets the same limits for the thread that calls phase 2.
 void use_stream_limits_on_this_thread(Stream stream);
 
 // Gives the library's memory for huge tensors back after phase 2.
@@ -74,17 +74,15 @@ class QueuedCall {
 
     const std::string& entry_point() const { return entry_point_; }
     uint64_t workspace_size() const { return workspace_size_; }
-    // Where and with which memory phase 2 runs.
+    // Sets where and with which memory phase 2 runs.
     void place(Stream stream, void* workspace) {
         stream_ = stream;
         workspace_ = workspace;
     }
-    // Calls phase 2 and returns its status.
     Status run();
 
    protected:
     virtual aclOpExecutor* release_executor() = 0;
-    // What there is to do after phase 2.
     virtual void end() {}
     uint64_t workspace_size_ = 0;
 
@@ -101,8 +99,8 @@ class QueuedCall {
 // library could not allocate.
 void launch(const std::shared_ptr<QueuedCall>& call, Stream stream);
 
-// An uninitialised, contiguous tensor on the NPU, of the dtype and device of `like`. torch_npu's own way, where it is exported, is shorter
-// than at::empty's.
+// Returns an uninitialised, contiguous tensor on the NPU, of the dtype and device of `like`. torch_npu's own way, where it is exported, is
+// shorter than at::empty's.
 at::Tensor empty_on_npu(const at::Tensor& like, at::IntArrayRef sizes);
 
 template <class... Arguments>

@@ -30,7 +30,7 @@ std::vector<std::string> split(const std::string& text, char separator) {
     return parts;
 }
 
-// The packages of custom operators that are installed below CANN's own, those with priority first.
+// Returns the packages of custom operators that are installed below CANN's own, those with priority first.
 std::vector<std::string> vendors() {
     const std::string opp = variable("ASCEND_OPP_PATH"), priority = "load_priority=";
     std::vector<std::string> directories;
@@ -50,7 +50,7 @@ bool is_of_trusted_owner(const std::string& file) {
     return stat(file.c_str(), &status) == 0 && (status.st_uid == getuid() || status.st_uid == 0);
 }
 
-// The parts of the operator library in releases that have divided it.
+// Returns the parts of the operator library in releases that have divided it.
 std::vector<std::string> parts() {
     const std::string home = variable("ASCEND_HOME_PATH");
     std::vector<std::string> names;

@@ -19,22 +19,22 @@ using Stream = void*;
 using Status = int32_t;
 using Phase2 = Status (*)(void* workspace, uint64_t workspace_size, aclOpExecutor* executor, Stream stream);
 
-// The address of a function of the operator library; throws NotImplementedError with its name if it is not there.
+// Returns the address of a function of the operator library; throws NotImplementedError with its name if it is not there.
 void* resolve_operator(const char* name);
 
-// The same, or null where it is optional.
+// Returns the same, or null where it is optional.
 void* find_operator(const char* name);
 
-// The same for a function of the runtime library, or null.
+// Returns a function of the runtime library, or null.
 void* find_in_runtime(const char* name);
 
-// An optional function of the operator library under its type, a pointer: find<SetUpMemory>("InitHugeMemThreadLocal").
+// Returns an optional function of the operator library under its type, a pointer: find<SetUpMemory>("InitHugeMemThreadLocal").
 template <class Function>
 Function find(const char* name) {
     return reinterpret_cast<Function>(find_operator(name));
 }
 
-// A function of the operator library under its declared type: resolved<decltype(aclCreateTensor)>("aclCreateTensor").
+// Returns a function of the operator library under its declared type: resolved<decltype(aclCreateTensor)>("aclCreateTensor").
 template <class Function>
 Function* resolved(const char* name) {
     return reinterpret_cast<Function*>(resolve_operator(name));

@@ -7,7 +7,7 @@ namespace torch_aclnn {
 
 struct BatchNormArguments {
     const at::Tensor& input;
-    // Undefined where there is none.
+    // A tensor that is not given is undefined.
     at::Tensor running_mean, running_var, weight, bias;
     double momentum, eps;
 };
@@ -18,12 +18,12 @@ bool has_fused_batch_norm(const BatchNormArguments& arguments);
 // torch's batch norm in training, running statistics included.
 at::Tensor train_batch_norm(const BatchNormArguments& arguments);
 
-// The gradients of input, weight and bias; undefined where not wanted.
+// They are undefined where not wanted.
 using BatchNormGradients = std::tuple<at::Tensor, at::Tensor, at::Tensor>;
 
 c10::SymInt elements_of_channel(const at::Tensor& input);
 
-// The gradient of the input, through the dispatcher, from the sums over the batch of dy and of dy * (x - mean).
+// Returns the gradient of the input, through the dispatcher, from the sums over the batch of dy and of dy * (x - mean).
 at::Tensor elementwise_of_batch(const at::Tensor& grad_output, const at::Tensor& input, const at::Tensor& mean, const at::Tensor& invstd,
                                 const std::optional<at::Tensor>& weight, const at::Tensor& sum_dy, const at::Tensor& sum_dy_xmu);
 

@@ -21,7 +21,7 @@ struct BatchNormElemtArguments {
     variable_list operator()(const variable_list& gradients, const Wanted& wanted) const;
 };
 
-// The values such that they broadcast to `like`.
+// Returns the values in a shape that broadcasts to `like`.
 inline at::Tensor per_channel(const at::Tensor& values, const at::Tensor& like) {
     c10::SmallVector<int64_t, 8> sizes(like.dim() - 1, 1);
     sizes[0] = -1;

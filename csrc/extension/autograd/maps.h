@@ -57,7 +57,7 @@ at::Tensor differentiable_forward(const at::Tensor& input, const Map& map) {
     return record([&] { return map.forward(input); }, DerivativeOfForward<Map>{map, c10::SymDimVector(input.sym_sizes())}, input);
 }
 
-// One value for each dimension of a plane.
+// A plane has one value for each dimension.
 using PlaneValues = c10::SmallVector<int64_t, 3>;
 
 template <class Row>
@@ -108,7 +108,7 @@ struct AdaptiveAvgPoolMap {
 
     static auto fields(auto& self) { return std::tie(self.output_size); }
     at::Tensor forward(const at::Tensor& input) const {
-        // torch_npu's kernel of the function takes no symbols, that of the operator in it does.
+        // torch_npu's kernel of the function takes no symbols, but that of the operator in it does.
         const bool is_symbolic = std::any_of(output_size.begin(), output_size.end(), [](const auto& size) { return size.is_symbolic(); });
         if (!is_symbolic) return Row::kForward(input, output_size);
         if constexpr (Row::kDims == 2)

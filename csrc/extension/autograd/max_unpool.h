@@ -74,7 +74,7 @@ at::Tensor unpool(const at::Tensor& input, const at::Tensor& indices, const MaxU
     return forward(listed, indices.to(at::kLong)).to(input.scalar_type());
 }
 
-// The same with its derivative, of which autograd keeps the indices and not the input.
+// Unpools with a derivative, for which autograd keeps the indices and not the input.
 template <class Row>
 at::Tensor max_unpool(const at::Tensor& input, const at::Tensor& indices, const MaxUnpoolArguments& arguments) {
     const auto compute = [&] { return unpool<Row>(input, indices, arguments); };

@@ -24,13 +24,13 @@ void check(const at::Tensor& grad_output, const at::Tensor& input, const at::Ten
         check_per_channel(kOp, input, t);
 }
 
-// The gradients of an empty batch, which are zero. torch's kernel would divide by the number of elements.
+// Returns the gradients of an empty batch, which are zero; torch's kernel would divide by the number of elements.
 BatchNormGradients of_empty_batch(const at::Tensor& input, const at::Tensor& mean, std::array<bool, 3> wanted) {
     const auto zeros_like = [](bool is_wanted, const at::Tensor& like) { return is_wanted ? at::zeros_like(like) : at::Tensor(); };
     return {zeros_like(wanted[0], input), zeros_like(wanted[1], mean), zeros_like(wanted[2], mean)};
 }
 
-// For every device but npu. The sums come from torch's own backward.
+// Computes the gradients on every device but npu. The sums come from torch's own backward.
 BatchNormGradients backward_off_npu(const at::Tensor& grad_output, const at::Tensor& input, const std::optional<at::Tensor>& weight,
                                     const at::Tensor& mean, const at::Tensor& invstd, double eps, std::array<bool, 3> wanted) {
     check(grad_output, input, weight.value_or(at::Tensor()), mean, invstd);

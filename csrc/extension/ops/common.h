@@ -33,11 +33,11 @@ void check_per_channel(const char* op, const at::Tensor& input, const NamedTenso
 void check_dtype(const char* op, const NamedTensor& tensor, std::initializer_list<at::ScalarType> allowed);
 void check_dtype(const char* op, const NamedTensor& tensor, const NamedTensor& reference);
 
-// An uninitialised, contiguous tensor of these sizes, of the dtype and device of `like`.
+// Returns an uninitialised, contiguous tensor of these sizes, of the dtype and device of `like`.
 at::Tensor empty_contiguous(const at::Tensor& like, c10::SymIntArrayRef sizes);
 
-// An uninitialised tensor of these sizes, of the dtype and device of `like`. On npu it is contiguous, as torch_npu's own gradients are;
-// elsewhere it has the memory format of `like`, as torch's have, if it has four dimensions.
+// Returns an uninitialised tensor of these sizes, of the dtype and device of `like`. It is contiguous on npu, as torch_npu's own gradients
+// are; elsewhere it has the memory format of `like`, as torch's have, if it has four dimensions.
 at::Tensor empty_result(const at::Tensor& like, c10::SymIntArrayRef sizes);
 
 // Gives `out` the result's sizes, as every out= overload of PyTorch does. Its dtype and device must be right already, and it may share
@@ -47,7 +47,7 @@ void prepare_out(const char* op, const at::Tensor& out, const at::Tensor& like, 
 
 kernels::DType kernel_dtype(const char* op, at::ScalarType type);
 
-// The tensor as a kernel sees it; dimensions of size 1 are put in front up to Rank.
+// Returns the tensor as a kernel sees it; dimensions of size 1 are put in front up to Rank.
 template <int Rank>
 kernels::View<Rank> view(const char* op, const at::Tensor& tensor) {
     kernels::View<Rank> result{tensor.mutable_data_ptr(), kernel_dtype(op, tensor.scalar_type()), {}, {}};

@@ -24,7 +24,7 @@ struct PlaneGradient {
         torch_aclnn::prepare_out(kOp, out, grad_output, input_size, {{"grad_output", grad_output}});
     }
 
-    // The first dimension of a plane.
+    // Returns the first dimension of a plane.
     int64_t first_of_plane() const { return static_cast<int64_t>(input_size.size()) - kDims; }
     void check_ranks() const {
         const int64_t rank = static_cast<int64_t>(input_size.size());
@@ -34,7 +34,6 @@ struct PlaneGradient {
     }
 };
 
-// The tensor as a kernel sees it.
 template <int kDims>
 kernels::View<5> plane_view(const char* op, const at::Tensor& tensor) {
     kernels::View<5> result{tensor.mutable_data_ptr(), kernel_dtype(op, tensor.scalar_type()), {1, 1, 1, 1, 1}, {}};

@@ -39,7 +39,7 @@ std::optional<Product> product() {
     return name == nullptr ? std::nullopt : product_of(name);
 }
 
-// Both phases of an entry point; a release or an installation of CANN may be without them.
+// Whether both phases of an entry point exist; a release or an installation of CANN may be without them.
 bool is_in_library(const std::string& entry_point) {
     return find_operator(entry_point.c_str()) != nullptr && find_operator((entry_point + "GetWorkspaceSize").c_str()) != nullptr;
 }

@@ -14,13 +14,13 @@ namespace torch_aclnn {
 // Whether a call may go straight to torch: nothing records, traces or transforms it but autograd in reverse mode.
 bool is_eager();
 
-// A tensor on npu or cpu of a dtype that the gradients take, whose elements are as they lie in memory; no subclass but Parameter.
+// Returns a tensor on npu or cpu of a dtype that the gradients take, whose elements are as they lie in memory; no subclass but Parameter.
 const at::Tensor* plain_tensor(PyObject* object);
 
-// The same of int64, or on npu of int32, which take no gradient.
+// Returns such a tensor of int64, or on npu of int32, which take no gradient.
 const at::Tensor* plain_indices(PyObject* object);
 
-// `count` integers, of a tuple or list of so many or of one, or an integer that stands for all; nullopt for anything else.
+// Returns `count` integers, of a tuple or list of so many or of one, or an integer that stands for all; nullopt for anything else.
 using Integers = c10::SmallVector<int64_t, 4>;
 std::optional<Integers> integers(PyObject* object, Py_ssize_t count);
 

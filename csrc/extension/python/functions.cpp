@@ -20,7 +20,8 @@ PyObject* not_implemented() {
     Py_RETURN_NOTIMPLEMENTED;
 }
 
-// What compute() returns, as a Python object. It runs without Python's lock, and without autocast: the functions keep their input's dtype.
+// Returns what compute() returns, as a Python object. It runs without Python's lock, and without autocast: the functions keep their input's
+// dtype.
 template <class Compute>
 PyObject* result_of(const Compute& compute) {
     at::Tensor result;
@@ -50,7 +51,7 @@ bool is_here(const at::Tensor& input, const char* operator_name) {
     return !input.is_privateuseone() || is_offered(operator_name);
 }
 
-// A tensor (N, C, plane) or (C, plane) that may go to the operator, or null.
+// Returns a tensor (N, C, plane) or (C, plane) that may go to the operator, or null.
 template <class Row>
 const at::Tensor* planes(PyObject* object) {
     if (!is_eager()) return nullptr;
@@ -116,7 +117,7 @@ PyObject* pad(PyObject* const* arguments) {
     return apply(*input, PadMap<Row>{c10::SymDimVector(padding->begin(), padding->end())});
 }
 
-// The sizes of an unpooling's planes, of which the pooling's arguments leave less than a stride of choice.
+// Returns the sizes of an unpooling's planes, of which the pooling's arguments leave less than a stride of choice.
 std::optional<Integers> unpooled_size(const at::Tensor& input, const Integers& kernel_size, const Integers& stride, const Integers& padding,
                                       PyObject* asked) {
     const auto dims = static_cast<int64_t>(kernel_size.size());
@@ -193,7 +194,7 @@ PyMethodDef method(const char* name, const char* doc) {
     return {name, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(call<function, count>)), METH_FASTCALL, doc};
 }
 
-// A node of which torch was not told. torch has one Python type for all such nodes, which it returns for an instance only.
+// A node of a type that torch was not told of. torch has one Python type for all such nodes, which it returns for an instance only.
 struct UnknownNode final : torch::autograd::Node {
     torch::autograd::variable_list apply(torch::autograd::variable_list&&) override { return {}; }
 };

@@ -38,10 +38,10 @@ typedef struct aclCANNPackageVersion {
 /// Starts the process's use of the interface; configPath may be null.
 ACL_FUNC_VISIBILITY aclError aclInit(const char* configPath);
 
-/// Ends it. Device memory that is still allocated stays readable until the process exits.
+/// Ends the process's use of the interface. Device memory that is still allocated stays readable until the process exits.
 ACL_FUNC_VISIBILITY aclError aclFinalize(void);
 
-/// The release of the documented interface that the engine follows. Of `version` only the first text is filled in.
+/// Returns the release of the documented interface that the engine follows. Only the first text of `version` is filled in.
 ACL_FUNC_VISIBILITY aclError aclsysGetCANNVersion(aclCANNPackageName name, aclCANNPackageVersion* version);
 ACL_FUNC_VISIBILITY aclError aclsysGetVersionStr(char* packageName, char* version);
 

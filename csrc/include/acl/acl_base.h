@@ -105,10 +105,10 @@ typedef enum { ACL_MEMTYPE_DEVICE = 0, ACL_MEMTYPE_HOST = 1, ACL_MEMTYPE_HOST_CO
 typedef struct aclTensorDesc aclTensorDesc;
 typedef struct aclDataBuffer aclDataBuffer;
 
-/// Bytes of one element; 0 for a type without a size, and where several elements share a byte.
+/// Returns the bytes of one element; 0 for a type without a size, and where several elements share a byte.
 ACL_FUNC_VISIBILITY size_t aclDataTypeSize(aclDataType dataType);
 
-/// Descriptions of the tensors that operators called by name take, and of the memory that they are in.
+/// These describe the tensors that operators called by name take, and the memory that they are in.
 ACL_FUNC_VISIBILITY aclTensorDesc* aclCreateTensorDesc(aclDataType dataType, int numDims, const int64_t* dims, aclFormat format);
 ACL_FUNC_VISIBILITY void aclDestroyTensorDesc(const aclTensorDesc* desc);
 ACL_FUNC_VISIBILITY void aclSetTensorDescName(aclTensorDesc* desc, const char* name);
@@ -122,13 +122,13 @@ ACL_FUNC_VISIBILITY aclError aclGetTensorDescDimV2(const aclTensorDesc* desc, si
 ACL_FUNC_VISIBILITY aclDataBuffer* aclCreateDataBuffer(void* data, size_t size);
 ACL_FUNC_VISIBILITY aclError aclDestroyDataBuffer(const aclDataBuffer* dataBuffer);
 
-/// A line of the program's own for the log; it goes to the trace.
+/// Writes a line of the program's own for the log; it goes to the trace.
 #if defined(__GNUC__)
 __attribute__((format(printf, 5, 6)))
 #endif
 ACL_FUNC_VISIBILITY void aclAppLog(aclLogLevel logLevel, const char* func, const char* file, uint32_t line, const char* fmt, ...);
 
-/// The message that explains this thread's last failure; never null, and cleared by reading it.
+/// Returns the message that explains this thread's last failure; it is never null, and cleared by reading it.
 ACL_FUNC_VISIBILITY const char* aclGetRecentErrMsg(void);
 
 #ifdef __cplusplus

@@ -12,8 +12,8 @@ extern "C" {
 typedef void* aclmdlRI;
 typedef void* aclrtTaskGrp;
 
-/// Which threads may not call what is unsafe while a stream is captured: synchronous copies and fills, and asynchronous ones of host memory
-/// that is not page-locked.
+/// The mode says which threads may not call what is unsafe while a stream is captured: synchronous copies and fills, and asynchronous ones
+/// of host memory that is not page-locked.
 typedef enum {
     ACL_MODEL_RI_CAPTURE_MODE_GLOBAL = 0,
     ACL_MODEL_RI_CAPTURE_MODE_THREAD_LOCAL = 1,
@@ -35,9 +35,9 @@ ACL_FUNC_VISIBILITY aclError aclmdlRICaptureThreadExchangeMode(aclmdlRICaptureMo
 
 /// Does the graph's work on the stream.
 ACL_FUNC_VISIBILITY aclError aclmdlRIExecuteAsync(aclmdlRI modelRI, aclrtStream stream);
-/// The same on the default stream, and waits: -1 means forever, otherwise so many milliseconds.
+/// Does the graph's work on the default stream, and waits: -1 means forever, otherwise so many milliseconds.
 ACL_FUNC_VISIBILITY aclError aclmdlRIExecute(aclmdlRI modelRI, int32_t timeout);
-/// A name for the program's own use, of which 511 bytes are kept.
+/// Sets a name for the program's own use, of which 511 bytes are kept.
 ACL_FUNC_VISIBILITY aclError aclmdlRISetName(aclmdlRI modelRI, const char* name);
 ACL_FUNC_VISIBILITY aclError aclmdlRIGetName(aclmdlRI modelRI, uint32_t maxLen, char* name);
 ACL_FUNC_VISIBILITY aclError aclmdlRIDestroy(aclmdlRI modelRI);
@@ -46,10 +46,10 @@ ACL_FUNC_VISIBILITY aclError aclmdlRIDebugPrint(aclmdlRI modelRI);
 /// Writes what chrome://tracing shows.
 ACL_FUNC_VISIBILITY aclError aclmdlRIDebugJsonPrint(aclmdlRI modelRI, const char* path, uint32_t flags);
 
-/// Around operators of a stream that is captured: they are a group, whose arguments can be changed.
+/// Called around operators of a stream that is captured: they are a group, whose arguments can be changed.
 ACL_FUNC_VISIBILITY aclError aclmdlRICaptureTaskGrpBegin(aclrtStream stream);
 ACL_FUNC_VISIBILITY aclError aclmdlRICaptureTaskGrpEnd(aclrtStream stream, aclrtTaskGrp* handle);
-/// Around operators of a stream that is not captured: they take the place of the group's, one by one.
+/// Called around operators of a stream that is not captured: they take the place of the group's, one by one.
 ACL_FUNC_VISIBILITY aclError aclmdlRICaptureTaskUpdateBegin(aclrtStream stream, aclrtTaskGrp handle);
 ACL_FUNC_VISIBILITY aclError aclmdlRICaptureTaskUpdateEnd(aclrtStream stream);
 
@@ -68,12 +68,12 @@ typedef struct tagAclmdlRICondTaskParams {
     aclmdlRI* modelRIArray;  ///< takes the branches
 } aclmdlRICondTaskParams;
 
-/// A value for a graph that is captured. With the flag each execution begins with the default, without it (0) the program sets it.
+/// Makes a value for a graph that is captured. With the flag each execution begins with the default, without it (0) the program sets it.
 ACL_FUNC_VISIBILITY aclError aclmdlRICondHandleCreate(aclmdlRI modelRI, uint32_t defaultLaunchValue, aclmdlRICondHandleFlag flag,
                                                       aclmdlRICondHandle* handle);
-/// 8 bytes of device memory, which go with the graph.
+/// Returns 8 bytes of device memory, which are freed with the graph.
 ACL_FUNC_VISIBILITY aclError aclmdlRICondHandleGetCondPtr(aclmdlRICondHandle handle, uint64_t** ptr);
-/// On a stream that is captured, with flags 0. The branches are then captured one by one.
+/// Called on a stream that is captured, with flags 0. The branches are then captured one by one.
 ACL_FUNC_VISIBILITY aclError aclmdlRIAddCondTask(aclmdlRICondTaskParams params, aclrtStream stream, uint32_t flags);
 ACL_FUNC_VISIBILITY aclError aclmdlRICaptureToModelRIBegin(aclrtStream stream, aclmdlRI modelRI, aclmdlRICaptureMode mode);
 

@@ -32,7 +32,7 @@ typedef enum {
     ACL_OP_DEBUG_OPTION = 16
 } aclCompileOpt;
 
-/// Kept to be read back: the engine compiles nothing.
+/// The value is kept to be read back: the engine compiles nothing.
 ACL_FUNC_VISIBILITY aclError aclSetCompileopt(aclCompileOpt opt, const char* value);
 ACL_FUNC_VISIBILITY size_t aclGetCompileoptSize(aclCompileOpt opt);
 ACL_FUNC_VISIBILITY aclError aclGetCompileopt(aclCompileOpt opt, char* value, size_t length);
@@ -43,7 +43,7 @@ ACL_FUNC_VISIBILITY aclError aclopCompileAndExecute(const char* opType, int numI
                                                     const aclTensorDesc* const outputDesc[], aclDataBuffer* const outputs[],
                                                     const aclopAttr* attr, aclopEngineType engineType, aclopCompileType compileFlag,
                                                     const char* opPath, aclrtStream stream);
-/// The same, and writes the shapes of outputs that depend on the data into their descriptions.
+/// Does the same, and writes the shapes of outputs that depend on the data into their descriptions.
 ACL_FUNC_VISIBILITY aclError aclopCompileAndExecuteV2(const char* opType, int numInputs, aclTensorDesc* inputDesc[],
                                                       aclDataBuffer* inputs[], int numOutputs, aclTensorDesc* outputDesc[],
                                                       aclDataBuffer* outputs[], aclopAttr* attr, aclopEngineType engineType,

@@ -37,7 +37,7 @@ typedef int (*torchAclnnCompute)(void* context, const torchAclnnTensor* tensors,
 // aclScalar, of which `type` says the type. Null, with a count of 0, for null and for what is none of them.
 __attribute__((visibility("default"))) const void* torchAclnnHostContent(const void* handle, uint64_t* count, aclDataType* type);
 
-// A tensor of a list; null beyond its end, and for a list that is null or does not live.
+// Returns a tensor of a list; null beyond its end, and for a list that is null or does not live.
 __attribute__((visibility("default"))) const aclTensor* torchAclnnHostMember(const aclTensorList* list, uint64_t index);
 
 // Phase 1: checks the tensors and makes the executor. It owns the context from now on, also if it fails, and calls `destroy` for it at the

@@ -8,10 +8,10 @@
 extern "C" {
 #endif
 
-// 1 in a dry run, else 0. In libascendcl.so.
+// Returns 1 in a dry run, else 0. In libascendcl.so.
 __attribute__((visibility("default"))) int torchAclnnHostIsDryRun(void);
 
-// 0: the trace that TORCH_ACLNN_HOST_TRACE asked for has no lines from here on; 1: it has some again. In libascendcl.so.
+// With 0, the trace that TORCH_ACLNN_HOST_TRACE asked for has no lines from here on; with 1, it has some again. In libascendcl.so.
 __attribute__((visibility("default"))) void torchAclnnHostResumeTrace(int resume);
 
 // Reads by the host of values that a dry run does not know, from one place.

@@ -22,7 +22,7 @@ typedef struct torchAclnnEntryPoint {
     int refused;         // 1: the function exists, because a caller needs the symbol, and always fails
     uint64_t dataTypes;  // bit d is set where a tensor may be of aclDataType d of which the record says nothing else
     uint64_t calls;      // how often it has run in this process since the last torchAclnnHostResetCalls()
-    // Of the first phase, without workspaceSize and executor; null and 0 where the engine has no description of them.
+    // The parameters of the first phase, without workspaceSize and executor; null and 0 where the engine has no description of them.
     const torchAclnnParameter* parameters;
     size_t parameterCount;
     size_t parameterSize;  // bytes from one parameter to the next; later versions add fields at the end of each

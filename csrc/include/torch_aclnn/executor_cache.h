@@ -23,11 +23,11 @@ __attribute__((visibility("default"))) void AddTensorAddrToCachedList(void* addr
 __attribute__((visibility("default"))) void SetPTAHashKey(uint64_t hash);
 __attribute__((visibility("default"))) void SetPTACacheHashKey(const uint8_t* key, size_t size);
 
-// The executor of an earlier call with the same contents and addresses, for one phase 2, or null.
+// Returns the executor of an earlier call with the same contents and addresses, for one phase 2, or null.
 __attribute__((visibility("default"))) aclOpExecutor* PTAGetExecCache(uint64_t hash, uint64_t* workspaceSize);
 __attribute__((visibility("default"))) aclOpExecutor* PTAFindExecCache(const uint8_t* key, size_t size, uint64_t* workspaceSize);
 
-// How many executors were found since the process started.
+// Returns how many executors were found since the process started.
 __attribute__((visibility("default"))) uint64_t torchAclnnHostExecutorCacheHits(void);
 
 #ifdef __cplusplus

@@ -14,11 +14,11 @@ extern "C" {
 // that were lost are then usable again. 100000, and nothing changes, for a text that cannot be understood. In libascendcl.so.
 __attribute__((visibility("default"))) aclError torchAclnnHostSetFaults(const char* faults);
 
-// What the calls that fail say besides their code, until faults are set anew: the text of aclGetRecentErrMsg, and the code of
-// aclrtPeekAtLastError, by which programs tell the kind of a device's failure. Null and 0 are the fault's own.
+// Sets what the calls that fail say besides their code, until faults are set anew: the text of aclGetRecentErrMsg, and the code of
+// aclrtPeekAtLastError, by which programs tell the kind of a device's failure. Null and 0 stand for the fault's own.
 __attribute__((visibility("default"))) aclError torchAclnnHostSetFaultError(const char* message, int lastError);
 
-// How many faults have happened since the faults were set.
+// Returns how many faults have happened since the faults were set.
 __attribute__((visibility("default"))) uint64_t torchAclnnHostInjectedFaults(void);
 
 #ifdef __cplusplus

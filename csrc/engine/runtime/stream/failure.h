@@ -12,20 +12,19 @@ namespace torch_aclnn::host {
 // The number of a launch, which tells those before a report from those after it.
 uint64_t next_launch() noexcept;
 
-// Streams and events share it. It is reported to the first thread that waits, and, once each, to every thread whose own work failed or was
-// skipped because of it.
+// Streams and events share it. It is reported to the first thread that waits, and once to every thread whose own work failed or was skipped
+// because of it.
 class Failure {
    public:
     explicit Failure(const Error& error) : error_(error) {}
 
     const Error& error() const { return error_; }
-    // Not reported to anyone yet. Until then what comes after the failure is skipped.
+    // Whether it has not been reported to anyone. Until it is, what comes after the failure is skipped.
     bool pending() const { return reported_at_.load(std::memory_order_acquire) == kNever; }
-    // True for a task that was launched before the failure was first reported, by this number of next_launch().
+    // Returns true for a task that was launched before the failure was first reported; `launch` is its number of next_launch().
     bool spoils(uint64_t launch) const { return launch < reported_at_.load(std::memory_order_acquire); }
-    // True if it is to be reported to the calling thread.
     bool is_due() const;
-    // The same, and takes it as reported to the calling thread.
+    // Returns whether it is to be reported to the calling thread, and takes it as reported there.
     bool claim();
 
     void add_affected(uint64_t thread);

@@ -20,7 +20,7 @@ struct Interpreter {
     bool is_complete() const {
         return is_initialized != nullptr && this_thread != nullptr && has_lock != nullptr && give_up != nullptr && take != nullptr;
     }
-    // Python is asked in this order: what it says of a thread counts in a process with an interpreter alone.
+    // Python is asked in this order, because what it says of a thread counts only in a process with an interpreter.
     bool has_lock_here() const { return is_complete() && is_initialized() != 0 && this_thread() != nullptr && has_lock() != 0; }
 };
 

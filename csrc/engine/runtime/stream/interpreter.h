@@ -3,8 +3,8 @@
 
 namespace torch_aclnn::host {
 
-// Gives up the interpreter's lock, if the calling thread has it, for as long as this lives: the work that the thread is about to wait for
-// may be a Python function, on another thread.
+// Gives up the interpreter's lock, if the calling thread has it, for as long as this lives: the thread is about to wait for work that may
+// be a Python function on another thread.
 class WithoutInterpreter {
    public:
     WithoutInterpreter() noexcept;

@@ -11,7 +11,7 @@ namespace torch_aclnn::host {
 namespace {
 
 constexpr auto kValuePause = std::chrono::microseconds(50);
-// Another thread may still write the value while aclrtResetDevice waits for the stream; after that nothing can be expected to.
+// Another thread may still write the value while aclrtResetDevice waits for the stream; after that nobody is expected to.
 constexpr auto kResetPause = std::chrono::seconds(1);
 
 bool is_met(uint64_t found, uint64_t value, uint32_t comparison) {
@@ -23,7 +23,7 @@ bool is_met(uint64_t found, uint64_t value, uint32_t comparison) {
     }
 }
 
-// A word that streams write and wait for at once. It is in memory that may be freed meanwhile.
+// A word that streams write and wait for at the same time. It is in memory that may be freed meanwhile.
 class Word {
    public:
     explicit Word(void* address)

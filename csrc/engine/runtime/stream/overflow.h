@@ -10,9 +10,8 @@
 
 namespace torch_aclnn::host {
 
-// True on the products that have the register.
 TORCH_ACLNN_HOST_API bool has_overflow_register();
-// It is the process's, as documented of A2 and A3.
+// The register is the process's, as documented for A2 and A3.
 TORCH_ACLNN_HOST_API bool overflow_register();
 TORCH_ACLNN_HOST_API void set_overflow_register(bool value);
 
@@ -24,14 +23,14 @@ struct Operand {
     bool is_read, is_written;
 };
 
-// Made before an operation, of all its operands, and asked after it to set the register if the operation has overflowed.
+// It is made of all operands before an operation, and asked after it to set the register if the operation has overflowed.
 class TORCH_ACLNN_HOST_API OverflowCheck {
    public:
     explicit OverflowCheck(std::vector<Operand> operands);
     void finish() const;
 
    private:
-    // The last of them that an element has; one that is no floating-point number is finite.
+    // The worst that an element is; a value of a type without floating point is finite.
     enum class Range { finite, infinite, nan };
 
     template <class Bits>

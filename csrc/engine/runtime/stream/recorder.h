@@ -10,11 +10,11 @@ class Task;
 class Recorder {
    public:
     virtual ~Recorder() = default;
-    // Each throws an Error if that cannot be kept.
+    // Each throws an Error for work that cannot be kept.
     virtual void take(Stream& stream, Task& task) = 0;
     virtual void record(Stream& stream, Event& event) = 0;
     virtual void wait_for(Stream& stream, const Event& event) = 0;
-    // 107027 for a call that cannot be: work that is kept is never done, so nothing can wait for it or ask about it.
+    // 107027 for a call that cannot be made: work that is kept is never done, so nothing can wait for it or ask about it.
     virtual void refuse_wait(const Stream& stream) const = 0;
     // Whether the program may wait for what the stream did before.
     virtual bool is_waitable() const { return false; }

@@ -18,7 +18,7 @@ struct Report {
     bool done = false;
 };
 
-// A thread that callbacks are for, with those that it has not taken yet.
+// A thread that runs callbacks, with those that it has not taken yet.
 class Subscriber {
    public:
     explicit Subscriber(int device) : device_(device) {}
@@ -31,7 +31,7 @@ class Subscriber {
         changed_.notify_all();
     }
 
-    // Neither a stream nor a callback is left for it.
+    // Whether neither a stream nor a callback is left for the thread.
     bool is_idle() const {
         const std::lock_guard<std::mutex> lock(mutex_);
         return stream_count_ == 0 && reports_.empty();
@@ -44,7 +44,7 @@ class Subscriber {
         if (waits) changed_.wait(lock, [&] { return report->done; });
     }
 
-    // Null: none came in time, or the last stream left.
+    // Returns null if no callback came in time, or the last stream left.
     std::shared_ptr<Report> take(int milliseconds) {
         std::unique_lock<std::mutex> lock(mutex_);
         const auto may_go_on = [this] { return !reports_.empty() || stream_count_ == 0; };
@@ -72,7 +72,7 @@ class Subscriber {
     int stream_count_ = 0;
 };
 
-// Which thread runs the callbacks of which stream.
+// The thread that runs the callbacks of each stream.
 class Subscriptions {
    public:
     void add(uint64_t thread, const Stream& stream) {

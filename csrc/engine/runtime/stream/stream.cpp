@@ -94,7 +94,7 @@ std::unique_ptr<DeferredTask> Stream::defer(const char* name, uint64_t origin) {
     settle();
     const auto completion = std::make_shared<Completion>(demand_);
     auto task = std::make_unique<DeferredTask>(shared_from_this(), name, origin, deferred_, pending_failure(), completion);
-    // It waits for those before it, so to wait for it is enough.
+    // The new task waits for those before it, so waiting for it is enough.
     deferred_.clear();
     deferred_.add(completion);
     return task;
@@ -215,7 +215,7 @@ std::shared_ptr<Failure> make_failure(int code, const char* message, const char*
         failure->add_affected(origin);
         return failure;
     } catch (...) {
-        // Not even the record of a failure fits in memory. To go on would be to lose it.
+        // Not even the record of a failure fits in memory, and going on would lose it.
         std::fprintf(stderr, "torch_aclnn: %s failed and the machine has no memory left to keep the reason\n", task);
         std::abort();
     }

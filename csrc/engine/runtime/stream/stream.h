@@ -39,20 +39,20 @@ class Stream : public std::enable_shared_from_this<Stream> {
 
     // Takes the task: run() once, or not at all after a failure; finish() in any case. If it throws, an Error, the task has not been taken.
     void submit(Task& task);
-    // The same of a task that deletes itself when it is finished.
+    // Takes a task that deletes itself when it is finished.
     void submit(std::unique_ptr<Task> task) {
         submit(*task);
         (void)task.release();
     }
-    // The same of a task that waits.
     void submit_waiting(WaitingTask& task);
-    // The same, past a recorder, of a task whose order with others (stream_order.h) the caller has noted: here and now, or on the stream's
-    // own thread.
+    // Takes, without a recorder, a task whose order with others (stream_order.h) the caller has noted: it runs here and now, or on the
+    // stream's own thread.
     void launch(Task& task) { config().asynchronous ? submit_to_worker(task) : run_now(task); }
     void launch_on_worker(Task& task) { submit_to_worker(task); }
-    // What keeps the work that is put on the stream in the place of its execution, or null.
+    // Returns what keeps the work that is put on the stream instead of running it, or null.
     std::shared_ptr<Recorder> recorder() const;
-    // The same for work that is to be put on the stream. 107000 if it is the default stream while another of the device is captured.
+    // Returns the recorder of work that is to be put on the stream. 107000 if it is the default stream while another of the device is
+    // captured.
     std::shared_ptr<Recorder> recorder_of_work() const;
     void set_recorder(std::shared_ptr<Recorder> recorder);
     // Puts a task on the stream that another thread will run; `origin` is the thread that asked for it. Waits for nothing.
@@ -62,18 +62,18 @@ class Stream : public std::enable_shared_from_this<Stream> {
     void wait_for(const Event& event);
     // Ends the stream with the process: waits until the deadline for its thread, and gives up tasks that have not begun.
     void abandon(Completion::Clock::time_point deadline);
-    // Waits until all work is done; false: it was not, by the deadline.
+    // Waits until all work is done. Returns false if it was not done by the deadline.
     bool wait(Completion::Clock::time_point deadline);
     bool idle();
-    // The failure that is to be reported to the calling thread, or null.
+    // Returns the failure that is to be reported to the calling thread, or null.
     std::shared_ptr<Failure> failure();
     // Throws that failure's error, if there is one.
     void report_failure();
-    // Writes the trace's line of a task that began then and has ended; 0: it was skipped.
+    // Writes the trace's line of a task that began then and has ended; 0 says that it was skipped.
     void trace_end(const char* name, int64_t begin, const Failure* failure) const noexcept;
 
    private:
-    // Recursive: a host callback may launch work on the stream it runs on.
+    // The lock is recursive, because a host callback may launch work on the stream it runs on.
     using Lock = std::recursive_timed_mutex;
 
     std::shared_ptr<Failure> pending_failure() const;
@@ -83,9 +83,9 @@ class Stream : public std::enable_shared_from_this<Stream> {
     StreamWorker& worker();
     void run(Task& task) noexcept;
     void keep_failure(const Task& task, int code, const char* message) noexcept;
-    // Takes over how the deferred tasks that are done have ended. Under the lock.
+    // Takes over how the deferred tasks that are done have ended. The caller holds the lock.
     void settle();
-    // Waits for all of them; the lock is free meanwhile. False: they were not done by the deadline.
+    // Waits for all deferred tasks; the lock is free meanwhile. Returns false if they were not done by the deadline.
     bool await_deferred(std::unique_lock<Lock>& lock, Completion::Clock::time_point deadline);
 
     const int device_;
@@ -104,23 +104,22 @@ class Stream : public std::enable_shared_from_this<Stream> {
     std::shared_ptr<Recorder> recorder_;
 };
 
-// A number that no other stream has.
 int new_stream_number();
 
-// The failure of a task that was launched by the thread `origin`; the process prints it when it ends and it has not been reported.
+// Makes the failure of a task that was launched by the thread `origin`; the process prints it when it ends, unless it has been reported.
 std::shared_ptr<Failure> make_failure(int code, const char* message, const char* task, uint64_t origin) noexcept;
 
 // Has the process, as it ends, wait for its streams for some time and print what failed and was not reported.
 void end_streams_at_exit();
 
 const std::shared_ptr<Stream>& default_stream_of(const Device& device);
-// All streams of a device, its default stream first.
+// Returns all streams of a device, its default stream first.
 std::vector<std::shared_ptr<Stream>> streams_of(const Device& device);
 
-// The stream behind the handle; null means the current device's default stream. 107017 if there is none, 107002 without a device.
+// Returns the stream behind the handle; null means the current device's default stream. 107017 if there is none, 107002 without a device.
 std::shared_ptr<Stream> find_stream(aclrtStream handle);
 
-// The same, of a device that has not been reset.
+// Returns the stream if its device has not been reset.
 std::shared_ptr<Stream> find_usable_stream(aclrtStream handle);
 
 }  // namespace torch_aclnn::host

@@ -9,7 +9,7 @@ namespace torch_aclnn::host {
 
 class StreamClock {
    public:
-    // The number of the stream's last task that is known to come before; 0: none.
+    // Returns the number of the stream's last task that is known to come before; 0 if there is none.
     uint64_t of(int stream) const {
         const auto found = tasks_.find(stream);
         return found == tasks_.end() ? 0 : found->second;

@@ -34,7 +34,8 @@ void print_unreported(const Stream& stream, const Error& error, const char* when
     add_finding("failure that was not reported");
 }
 
-// What runs may use what the process is about to take down. Only so long, because a collective may wait for a process that has ended.
+// Waits, because what runs may use what the process is about to take down; but only for some time, because a collective may wait for a
+// process that has ended.
 void end_all_streams() {
     if (is_forked()) return;
     const auto deadline = Completion::Clock::now() + kExitWait;
@@ -48,8 +49,8 @@ void end_all_streams() {
     }
 }
 
-// Work on a stream is work of that stream's device: 107000, naming the parameter, if the task would read or write memory of another.
-// (Copies may: they do not come here.)
+// Work on a stream is work of that stream's device: 107000, naming the parameter, if the task would read or write memory of another device.
+// Copies may, and do not come here.
 void require_memory_of(int device, const Task& task) {
     if (device_count() == 1) return;
     for (const MemoryAccess& access : task.accesses()) {
@@ -138,7 +139,7 @@ TraceDetails& TraceDetails::on(aclrtStream stream_handle) {
         device = found->device();
         stream = found->id();
     } catch (const Error&) {
-        // The call's own code says so.
+        // The call's own code tells of the failure.
     }
     return *this;
 }

@@ -37,7 +37,7 @@ std::string description(const MemoryTouch& touch) {
     return text(touch.task, touch.is_write ? " writes \"" : " reads \"", touch.parameter, "\" ", place);
 }
 
-// True if the allocator has given the memory out again since. A block may be cut, so that it begins before the memory.
+// Returns true if the allocator has given the memory out again since. A block may be cut, so that it begins before the memory.
 bool given_out_since(const Order& order, uintptr_t address, uint64_t time) {
     const auto next = order.given_out.upper_bound(address);
     return next != order.given_out.begin() && std::prev(next)->second > time;
@@ -62,7 +62,7 @@ void report(Order& order, const MemoryTouch& earlier, const MemoryTouch& later, 
     add_finding("unordered use of memory");
 }
 
-// The clock is of what comes before, and then has this too.
+// Adds a task that touches memory. The clock says what comes before it, and then has this task too.
 void touch(Order& order, int stream, StreamClock& clock, const char* task, const std::vector<MemoryAccess>& accesses,
            const std::shared_ptr<const CallStack>& asked_at) {
     const uint64_t number = clock.advance(stream), time = ++order.time;
@@ -75,7 +75,7 @@ void touch(Order& order, int stream, StreamClock& clock, const char* task, const
     }
 }
 
-// The memory is not what it was.
+// The memory is given out or back, so what was known of it no longer counts.
 void forget(const void* memory, size_t bytes) {
     if (!config().check_streams) return;
     const std::lock_guard<std::mutex> lock(order().mutex);

@@ -13,12 +13,12 @@ namespace torch_aclnn::host {
 // Each does nothing unless the check is switched on. The name of a task, and those of its parameters, must live as long as the process.
 
 void order_launch(int stream, const char* task, const std::vector<MemoryAccess>& accesses, std::shared_ptr<const CallStack> asked_at);
-// What the calling thread does itself, now.
+// Notes what the calling thread does itself, now.
 void order_program(const char* function, const std::vector<MemoryAccess>& accesses);
-// The clock of the tasks that come before what the stream is given next.
+// Returns the clock of the tasks that come before what the stream is given next.
 StreamClock order_so_far(int stream);
 void order_after(int stream, const StreamClock& clock);
-// The program knows that it is over; whatever it launches from now on comes later.
+// Notes that the program knows these tasks to be over; whatever it launches from now on comes later.
 void order_program_after(const StreamClock& clock);
 
 }  // namespace torch_aclnn::host

@@ -25,7 +25,6 @@ struct Choice {
     size_t bytes() const { return static_cast<size_t>((is_of_rows ? columns : rows) * chosen) * number_bytes; }
 };
 
-// Whether the rows have chosen columns before.
 bool is_known(const Choice& choice);
 
 // Writes such a choice. TORCH_ACLNN_HOST_EXPERT_LOAD says how many times as often as on average the first half of the columns is chosen.
@@ -41,28 +40,28 @@ class TORCH_ACLNN_HOST_API Task {
     Task() : origin_(thread_number()), asked_at_(CallStack::for_streams()) {}
     virtual ~Task() = default;
 
-    // The thread that asked for the work; another one may hand it to the stream.
+    // Returns the thread that asked for the work; another one may hand it to the stream.
     uint64_t origin() const { return origin_; }
-    // The stack of that thread with TORCH_ACLNN_HOST_MODE=check_streams; else null.
+    // Returns the stack of that thread with TORCH_ACLNN_HOST_MODE=check_streams; else null.
     const std::shared_ptr<const CallStack>& asked_at() const { return asked_at_; }
     virtual const char* name() const = 0;  // must outlive the task: messages begin with it
-    // Asked for with TORCH_ACLNN_HOST_MODE=check_streams, when the task is launched, and in a dry run, when it is to run.
+    // These are asked for with TORCH_ACLNN_HOST_MODE=check_streams, when the task is launched, and in a dry run, when it is to run.
     virtual std::vector<MemoryAccess> accesses() const { return {}; }
-    // What a dry run has to know of it: whether it draws random numbers, copies other than integers from the host, writes zeros, has a
+    // What a dry run has to know of a task: whether it draws random numbers, copies other than integers from the host, writes zeros, has a
     // result whose size its values decide, chooses columns of a matrix, combines BOOL, of which one operand may decide the result, or is
     // true or false of all finite values.
     enum class Nature { other, drawing, uploading, zeroing, packing, choosing, disjunction, conjunction, equality, inequality };
     virtual Nature nature() const { return Nature::other; }
-    // What a dry run may take its result for if it does not know the values.
+    // Returns what a dry run may take the result for if it does not know the values.
     virtual std::optional<Choice> choice() const { return std::nullopt; }
-    // Called in place of run() where a dry run does not compute the task.
+    // This is called in place of run() where a dry run does not compute the task.
     virtual void skip() {}
     virtual void run() = 0;  // may throw an Error, whose code is kept, or anything else: ACL_ERROR_RT_AICORE_EXCEPTION
     virtual void finish() noexcept = 0;
-    // Called before a graph takes it: what it needs must stay until finish(). Throws an Error if that cannot be.
+    // This is called before a graph takes the task: what it needs must stay until finish(). Throws an Error if that cannot be.
     virtual void keep() {}
-    // Called in place of run() for each replay of a graph. Puts work on the stream that another thread does, and returns true; false if the
-    // stream is to call run().
+    // This is called in place of run() for each replay of a graph. It puts work on the stream that another thread does, and returns true;
+    // false if the stream is to call run().
     virtual bool put_on(Stream&) { return false; }
 
    private:
@@ -70,7 +69,7 @@ class TORCH_ACLNN_HOST_API Task {
     const std::shared_ptr<const CallStack> asked_at_;
 };
 
-// One whose name is given, and which the stream deletes.
+// A task whose name is given, and which the stream deletes.
 class NamedTask : public Task {
    public:
     explicit NamedTask(const char* name) : name_(name) {}
@@ -81,22 +80,23 @@ class NamedTask : public Task {
     const char* const name_;
 };
 
-// Work that waits, as until a word of device memory has some value. A thread of the stream's own runs it, also without
-// TORCH_ACLNN_HOST_MODE=async: the program goes on, as what it waits for may come from it.
+// Work that waits, such as until a word of device memory has some value. A thread of the stream's own runs it, also without
+// TORCH_ACLNN_HOST_MODE=async, because what it waits for may come from the program.
 class WaitingTask : public NamedTask {
    public:
     using NamedTask::NamedTask;
 };
 
-// True where a task runs after the program has gone on: it may have freed the task's memory meanwhile.
+// Returns true where a task runs after the program has gone on, which may have freed the task's memory meanwhile.
 TORCH_ACLNN_HOST_API bool runs_later() noexcept;
 
 // Hands the task to the stream (null: the device's default stream). If it throws, an Error, the task has not been taken.
 TORCH_ACLNN_HOST_API void enqueue(aclrtStream stream, Task& task);
-// The same, and returns when the stream has come to its end.
+// Hands the task to the stream, and returns when the stream has come to its end.
 TORCH_ACLNN_HOST_API void enqueue_and_wait(aclrtStream stream, Task& task);
 
-// A call that failed was to put work on the stream. If the stream is captured, its graph would lack that work: the capture fails.
+// Tells of a call that failed and was to put work on the stream. If the stream is captured, its graph would lack that work, so the capture
+// fails.
 TORCH_ACLNN_HOST_API void fail_capture(aclrtStream stream, const char* function, const std::exception& error) noexcept;
 
 }  // namespace torch_aclnn::host

@@ -29,7 +29,7 @@ struct ValueReads {
 
 constexpr auto& value_reads = lasting<ValueReads>;
 
-// "File "train.py", line 12 in step" of a stack.
+// Returns text such as "File "train.py", line 12 in step" of a stack.
 std::string innermost(const std::string& stack) {
     const size_t begin = stack.find("File ");
     return begin == std::string::npos ? "a thread without Python" : stack.substr(begin, stack.find('\n', begin) - begin);

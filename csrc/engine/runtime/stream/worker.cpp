@@ -10,7 +10,7 @@
 namespace torch_aclnn::host {
 namespace {
 
-// The longest delay of TORCH_ACLNN_HOST_DELAYS. It lets the program go on to whatever it does too early.
+// The longest delay of TORCH_ACLNN_HOST_DELAYS, in which the program may go on to what it does too early.
 constexpr auto kMaxDelay = std::chrono::seconds(1);
 constexpr auto kDemandPause = std::chrono::microseconds(100);
 
@@ -18,7 +18,7 @@ constexpr size_t kMaxQueue = size_t{1} << 14;
 
 }  // namespace
 
-// While a task runs the lock is free.
+// The lock is free while a task runs.
 class StreamWorker::Running {
    public:
     Running(State& state, std::unique_lock<std::mutex>& lock) : state_(state), lock_(lock) {
@@ -60,7 +60,7 @@ StreamWorker::~StreamWorker() {
 }
 
 void StreamWorker::await_room() {
-    // What a task of this stream launches, such as a callback of the program, cannot wait for the end of that task.
+    // A task of this stream that launches another, such as a callback of the program, cannot wait for its own end.
     if (thread_.get_id() == std::this_thread::get_id()) return;
     std::unique_lock<std::mutex> lock(state_->mutex);
     if (state_->queue.size() < kMaxQueue) return;
@@ -109,7 +109,7 @@ void StreamWorker::wait_by_chance(const Completion& completion) {
 void StreamWorker::await_demand(State& state, const Item& item) {
     const auto end = Completion::Clock::now() + kMaxDelay;
     while (!item.place->is_demanded() && Completion::Clock::now() < end) std::this_thread::sleep_for(kDemandPause);
-    if (!item.place->is_demanded()) state.demand->raise_to_all();  // nothing waits: the program may be doing something else
+    if (!item.place->is_demanded()) state.demand->raise_to_all();  // the program may be doing something else while nothing waits
 }
 
 void StreamWorker::run(State& state, Item& item) {

@@ -14,7 +14,7 @@ class StreamWorker {
     // The number tells the random delays of one stream from those of another. Throws an Error if the system gives no thread.
     StreamWorker(int number, std::shared_ptr<Demand> demand);
     StreamWorker(const StreamWorker&) = delete;
-    // Its tasks keep the stream, so there are none, unless the last of them is what destroys it.
+    // A worker's tasks keep the stream, so there are none left, unless the last of them is what destroys it.
     ~StreamWorker();
 
     // Holds up a program that is far ahead of the stream, as an NPU's queue does.
@@ -33,7 +33,7 @@ class StreamWorker {
         Task* task;
     };
 
-    // Outlives the worker if the thread that it runs on is the one that ends it.
+    // The state outlives the worker if the thread that it runs on is the one that ends it.
     struct State {
         std::mutex mutex;
         std::condition_variable changed;
