@@ -7,6 +7,7 @@
 #include "engine/runtime/error/code_table.h"
 #include "engine/runtime/error/guarded.h"
 #include "engine/runtime/error/last_error.h"
+#include "engine/runtime/text.h"
 
 namespace torch_aclnn::host {
 
@@ -29,24 +30,13 @@ bool belongs_to_another_layer(int code) {
     return family == 0 || family == 161 || family == 361 || family == 561;
 }
 
-// Returns the bytes of the UTF-8 character that begins there, or 0 if none does.
-size_t character_size(const unsigned char* text) {
-    const size_t size = text[0] < 0x80                      ? 1
-                        : text[0] >= 0xC2 && text[0] < 0xE0 ? 2
-                        : (text[0] & 0xF0) == 0xE0          ? 3
-                        : (text[0] & 0xF8) == 0xF0          ? 4
-                                                            : 0;
-    for (size_t i = 1; i < size; ++i)
-        if ((text[i] & 0xC0) != 0x80) return 0;
-    return size;
-}
-
 // A message may quote what the caller passed, and be cut off within a character: Python takes UTF-8 only.
 void keep_characters(char* message) {
-    for (auto* next = reinterpret_cast<unsigned char*>(message); *next != '\0';) {
-        const size_t size = character_size(next);
-        if (size == 0) *next = '?';
-        next += size == 0 ? 1 : size;
+    const std::string_view text(message);
+    for (size_t i = 0; i < text.size();) {
+        const size_t length = utf8_length(text.substr(i));
+        if (length == 0) message[i] = '?';
+        i += length == 0 ? 1 : length;
     }
 }
 
