@@ -9,10 +9,6 @@ def gelu(x):
     return F.gelu(x, approximate="tanh")
 
 
-def selu(x):
-    return 1.0507009873554805 * torch.where(x > 0, x, 1.6732632423543772 * torch.expm1(x))
-
-
 def swiglu(x, left=True):
     first, second = x.double().chunk(2, -1)
     return F.silu(first) * second if left else first * F.silu(second)

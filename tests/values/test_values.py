@@ -21,6 +21,7 @@ def test_one_drawing_of_each():
 
 
 @pytest.mark.slow
-def test_many_drawings():
-    calls = compared(21, range(2 * ENTRY_POINTS))
+@pytest.mark.parametrize("seed", [21, 22])
+def test_many_drawings(seed):
+    calls = compared(seed, range(2 * ENTRY_POINTS))
     assert len(calls.made) > 0.99 * len(calls.entry_points), calls.refused

@@ -55,7 +55,6 @@ CASES = [
     *(row for name in BINARY for row in foreach(name, 2, make=positive)),
     *(row for name in (*BINARY, "clamp_min", "clamp_max") for row in foreach(name, make=positive, arguments=(0.5,))),
     *(row for name in BINARY for row in foreach(name, make=positive, arguments=(SCALARS,), dtypes=FLOAT)),
-    *(row for name in ("add", "sub", "mul") for row in foreach(name, 2, dtypes=(torch.int32,))),
     *(row for name in ("addcmul", "addcdiv") for row in foreach(name, 3, make=positive, arguments=(0.3,))),
     *(row for name in ("addcmul", "addcdiv") for row in foreach(name, 3, make=positive, arguments=(SCALARS,), dtypes=FLOAT)),
     *foreach("lerp", 3, dtypes=FLOAT),
@@ -65,7 +64,6 @@ CASES = [
     *rows("zero_", inplace(torch._foreach_zero_), randn(COUNT, 4), dtypes=(torch.float32, torch.int32)),
     *(row for order in (1, 2, float("inf")) for row in rows(f"norm-{order}", norms(order), randn(COUNT, 4), **ROUNDED)),
     *rows("strided", lambda x, y: torch._foreach_add([x[:, ::2], x.t()], [y[:, ::2], y.t()]), *[randn(4, 6)] * 2),
-    *rows("empty", lambda x: torch._foreach_mul([x, x + 1], 2.0), randn(0, 3)),
 ]
 test_torchs_functions = table(CASES)
 

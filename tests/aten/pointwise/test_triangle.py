@@ -4,18 +4,11 @@ import itertools
 
 import pytest
 import torch
-from checks import DEVICE, HALVES
-
-from cases import LAYOUTS, randn, rows, table
+from checks import DEVICE
 
 # Rows are copied as bytes, so that types differ in their size only.
 TRIANGLES = [*itertools.product([(2, 3, 5), (2, 6, 2)], [-100, -2, 0, 1, 3, 100]), ((0, 3), 1), ((3, 0), 1), ((257, 200), -2)]
 SIZED = itertools.cycle((torch.bool, torch.float16, torch.float32, torch.int64))
-CASES = [
-    *rows("tril", lambda x: x.tril(-1), randn(2, 4, 3), dtypes=(torch.float32, torch.bool, torch.int64), layouts=LAYOUTS),
-    *rows("triu", lambda x: x.triu(1), randn(4, 3), dtypes=HALVES, layouts=LAYOUTS),
-]
-test_torchs_functions = table(CASES)
 
 
 @pytest.mark.parametrize(("shape", "diagonal", "dtype"), [(*row, dtype) for row, dtype in zip(TRIANGLES, SIZED, strict=False)])

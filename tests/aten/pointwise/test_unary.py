@@ -6,7 +6,7 @@ import pytest
 import torch
 from checks import DEVICE, FLOATS, HALVES, check, drawn
 
-from cases import LAYOUTS, integers, randn, rows, table, uniform, values
+from cases import LAYOUTS, randn, rows, table, uniform, values
 from direct import call
 from support.marks import refused_at_once
 
@@ -24,7 +24,6 @@ UNARY = {
     (-0.9, 0.9): "atanh erfinv",
 }
 INTERVALS = [(name, *interval) for interval, names in UNARY.items() for name in names.split()]
-PROMOTING = ["sqrt", "rsqrt", "reciprocal", "log", "log1p", "log2", "log10", "exp", "sin", "cos", "tanh", "sigmoid", "erf"]
 INF = float("inf")
 UNUSUAL = [1.0, -0.0, INF, float("nan"), -INF]
 ALL = {"dtypes": FLOATS, "layouts": LAYOUTS, "close": True, "upcast": True}
@@ -41,10 +40,6 @@ CASES = [
             *rows(f"{n}_", getattr(torch.Tensor, f"{n}_"), uniform(3, 5, low=low, high=high), layouts=LAYOUTS[i % 2 :][:1], close=True),
         )
     ],
-    *[c for n in PROMOTING for c in rows(n, getattr(torch, n), integers(2, 3, low=1, high=5), close=True)],
-    *rows("empty", torch.exp, randn(0, 3)),
-    *rows("scalar", torch.exp, randn()),
-    *[c for n in ("abs", "neg", "sign") for c in rows(n, getattr(torch, n), randn(3, 4), dtypes=INTEGERS)],
     *rows("sgn-complex", torch.sgn, randn(3, 4), dtypes=(torch.complex64,), close=True),
     *rows("bitwise_not", torch.bitwise_not, randn(3, 4), dtypes=(*INTEGERS, torch.bool)),
     *rows("logical_not", torch.logical_not, randn(3, 4), dtypes=(torch.float32, torch.int64, torch.bool)),
@@ -59,7 +54,6 @@ CASES = [
     *rows("round_-decimals", lambda x: x.round_(decimals=1), randn(3, 4)),
     *rows("angle", torch.angle, randn(3, 4)),
     *rows("clamp", lambda x: x.clamp(-0.5, 0.5), randn(3, 4), dtypes=(*FLOATS, torch.float64), layouts=LAYOUTS),
-    *rows("clamp-integer", lambda x: x.clamp(-1, 2), randn(3, 4), dtypes=INTEGERS),
     *rows("clamp-low", lambda x: x.clamp(min=-0.5), randn(3, 4)),
     *rows("clamp-high", lambda x: x.clamp(max=0.5), randn(3, 4)),
     *rows("clamp-tensor", lambda x, low, high: x.clamp(low, high), randn(3, 4), uniform(4, low=-1, high=0), uniform(3, 1)),
@@ -69,7 +63,6 @@ CASES = [
         randn(3, 4),
         randn(4),
     ),
-    *rows("clamp_", lambda x: x.clamp_(-0.5, 0.5), randn(3, 4), layouts=LAYOUTS),
     *[
         c
         for n in ("clamp_min", "clamp_max", "clamp_min_", "clamp_max_")
@@ -88,11 +81,6 @@ def test_functions_of_complex_and_infinite_numbers():
     x = torch.complex(drawn(3, 4), drawn(3, 4)).to(torch.complex64)
     check("aclnnReal", (x,), x.real, dtype=torch.float32)
     check("aclnnIsInf", (torch.tensor(UNUSUAL),), torch.tensor([False, False, True, False, True]))
-
-
-def test_integers_have_no_fraction():
-    x = torch.tensor([3, 0, -7]).to(DEVICE)
-    assert x.frac().tolist() == x.frac_().tolist() == [0, 0, 0]
 
 
 @pytest.mark.parametrize(

@@ -16,8 +16,6 @@ def bits(mask):
 MASK, KEPT = torch.tensor([0b10110] + [0] * 15, dtype=torch.uint8), torch.arange(12).reshape(3, 4) % 3 > 0
 test_definitions = definitions(
     [
-        ("aclnnDropoutBackward", [drawn(5)], (MASK, 2.0), lambda x: 2 * x * torch.tensor([0, 1, 1, 0, 1]), FLOATS),
-        ("aclnnDropoutBackward", [drawn(5)], (MASK, 1.0), lambda x: x, FLOATS),
         *[(torch._masked_scale, [drawn(3, 4)], (kept, 1.25), lambda x: x * KEPT * 1.25, FLOATS) for kept in (KEPT, KEPT.byte())],
         (torch._masked_scale, [drawn(3, 4), KEPT.double()], (1.25,), lambda x, kept: x * kept * 1.25, FLOATS),
     ]

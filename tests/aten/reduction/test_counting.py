@@ -10,7 +10,6 @@ from cases import integers, randn, rows, table
 from direct import call, fraction, scalar
 
 CASES = [
-    *rows("bincount", torch.bincount, integers(20, high=6)),
     *rows("bincount-length", lambda x: torch.bincount(x, minlength=9), integers(20, high=6)),
     *rows("bincount-weights", torch.bincount, integers(20, high=6), randn(20), close=True),
     *rows("histc", lambda x: torch.histc(x, 5, -2, 2), randn(50)),

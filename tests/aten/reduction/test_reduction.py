@@ -17,16 +17,12 @@ PICKS = """torch.max(x); torch.min(x); x.amax((0, 1)); x.amin(-1, keepdim=True);
 DISTINCT = permutation(3, 4, 5, dtype=None)
 CASES = [
     *in_turn(written("x", SUMS), randn(3, 4, 5), dtypes=FLOATS, close=True, upcast=True),
-    *rows("double", lambda x: (x.sum(1), x.mean(), x.prod(0), x.cumsum(1), x.cumprod(2)), randn(3, 4, 5, dtype=torch.float64), close=True),
     *in_turn(written("x", PICKS), DISTINCT, dtypes=(*FLOATS, torch.int64, torch.int32)),
     *rows("sum-integer", lambda x: (x.sum(), x.sum(1), x.prod(), x.prod(0), x.cumsum(0), x.cumprod(1)), randn(3, 4), dtypes=BYTES),
     *rows("sum-bool", lambda x: (x.sum(), x.sum(1)), booleans(3, 4)),
     *rows("sum-dtype", lambda x: (x.sum(dtype=torch.float32), x.mean(dtype=torch.float32)), randn(3, 4), dtypes=HALF_AND_LONG, close=True),
     *rows("sum-wide", lambda x: x.sum(0, dtype=torch.float64), randn(3, 4), dtypes=HALF_AND_LONG, close=True),
     *rows("sum-long-half", lambda x: (x.sum(), x.mean()), uniform(40000, low=0.5), dtypes=FLOATS, close=True),
-    *rows("sum-nothing", lambda x: (x.sum(), x.sum(0), x.prod()), randn(0, 3)),
-    *rows("mean-nothing", lambda x: x.mean(), randn(0)),
-    *rows("0-dim", lambda x: (x.sum(), x.mean(), x.max(), x.amax(), x.cumsum(0), x.prod()), randn()),
     *rows("nansum-nan", torch.nansum, values([1.0, NAN, 2.0])),
     *rows("max-nan", lambda x: (x.max(), x.min(), x.amax()), values([1.0, NAN, 2.0])),
     *[
@@ -36,26 +32,16 @@ CASES = [
             *rows(n, getattr(torch, n), booleans(3, 4), layouts=LAYOUTS),
             *rows(f"{n}-dim", lambda x, n=n: (getattr(x, n)(1), getattr(x, n)(0, keepdim=True)), booleans(3, 4)),
             *rows(f"{n}-number", getattr(torch, n), randn(3, 4), dtypes=(torch.float32, torch.int64, torch.uint8)),
-            *rows(f"{n}-0-dim", getattr(torch, n), values(True)),
-            *rows(f"{n}-nothing", getattr(torch, n), booleans(0)),
         )
     ],
     *rows("aminmax-helper", lambda x: (torch.ops.aten._aminmax(x), torch.ops.aten._aminmax.dim(x, 1, True)), randn(3, 4)),
-    *rows("norm-helper", lambda x: torch.ops.aten.norm.Scalar(x, 2), randn(3, 4), dtypes=FLOATS, close=True),
     *rows("norm-out", lambda x, y: torch.ops.aten.norm.out(x, 1, [1], False, out=y), randn(3, 4), randn(3), layouts=LAYOUTS, close=True),
     *rows("prod-long-half", torch.prod, uniform(300, low=0.9, high=1.1), dtypes=FLOATS, close=True, upcast=True),
     *rows("renorm", lambda x: x.renorm(2, 0, 1.0), randn(3, 4), layouts=LAYOUTS, close=True),
     *rows("renorm_", lambda x: x.renorm_(1, 1, 1.0), randn(3, 4), layouts=LAYOUTS, close=True),
-    *rows("sum-out", lambda x, y: torch.sum(x, 1, out=y), randn(3, 4), randn(3), layouts=LAYOUTS, close=True),
     *rows("trace", torch.trace, randn(4, 3), dtypes=(torch.float32, torch.int64), layouts=LAYOUTS),
 ]
 test_torchs_functions = table(CASES)
-
-
-def shifted_sums(x, exclusive, reverse):
-    rows = x.flip(1) if reverse else x
-    sums = torch.stack([rows[:, : i + (not exclusive)].sum(1) for i in range(x.size(1))], 1)
-    return sums.flip(1) if reverse else sums
 
 
 X = [drawn(3, 4, 5)]
@@ -63,11 +49,6 @@ test_definitions = definitions(
     [
         ("aclnnVar", X, ([0, -1], True, False), lambda x: x.var((0, 2)), FLOATS),
         ("aclnnVar", X, (None, False, True), lambda x: x.var((0, 1, 2), correction=0, keepdim=True), FLOATS),
-        *[
-            ("aclnnCumsumV2", X, (1, e, r), lambda x, e=e, r=r: shifted_sums(x, e, r), (*FLOATS, *WHOLE))
-            for e in (False, True)
-            for r in (False, True)
-        ],
         ("aclnnLogSumExp", X, ([], False), lambda x: x.logsumexp((0, 1, 2)), FLOATS[:1]),
     ]
 )

@@ -2,12 +2,11 @@
 
 import ctypes
 import itertools
-import math
 from ctypes import c_int
 
 import pytest
 import torch
-from checks import DEVICE, FLOATS, check, close, drawn
+from checks import DEVICE, FLOATS, check, close
 
 from direct import call
 from support.marks import of_a2_and_a3, of_the_950
@@ -171,32 +170,3 @@ def test_signs_in_bits(dtype):
     signs = [*torch.where(numbers >= 0, 1.0, -1.0).tolist(), -1, -1]
     number = c_int(0 if dtype == torch.float32 else 1)
     check("aclnnSignBitsUnpack", (packed.flatten(), 2, number), torch.tensor(signs).view(2, 8), dtype=dtype)
-
-
-@pytest.mark.parametrize("nesterov", [False, True])
-def test_adam(nesterov):
-    state, grad = [drawn(3, 4).float(), drawn(3, 4).float() / 4, drawn(3, 4).float().abs()], drawn(3, 4).flip(0).float()
-    lr, beta1, beta2, epsilon, power1, power2 = 0.1, 0.9, 0.99, 1e-3, 0.9**3, 0.99**3
-    there = [one.to(DEVICE) for one in state]
-    numbers = [torch.tensor([n]) for n in (power1, power2, lr, beta1, beta2, epsilon)]
-    call("aclnnApplyAdam", *there, *numbers, grad, False, nesterov)
-    m = beta1 * state[1].double() + (1 - beta1) * grad
-    v = beta2 * state[2].double() + (1 - beta2) * grad.double() ** 2
-    direction = beta1 * m + (1 - beta1) * grad if nesterov else m
-    close(there, (state[0] - lr * math.sqrt(1 - power2) / (1 - power1) * direction / (v.sqrt() + epsilon), m, v))
-
-
-@pytest.mark.parametrize(("amsgrad", "maximize"), [(False, False), (True, True)])
-def test_adamw(amsgrad, maximize):
-    """Against torch's own: the powers are those of the step before."""
-    start, grads = drawn(3, 4).float(), [drawn(3, 4).flip(i).float() for i in (0, 1)]
-    expected, largest = [start.clone(), start * 0, start * 0], start * 0
-    there, most = [one.to(DEVICE) for one in expected], torch.zeros(3, 4, device=DEVICE)
-    settings = {"lr": 0.1, "beta1": 0.9, "beta2": 0.99, "weight_decay": 0.2, "eps": 1e-3, "amsgrad": amsgrad, "maximize": maximize}
-    for i, grad in enumerate(grads):
-        parameter, *moments = ([one] for one in expected)
-        torch._fused_adamw_(parameter, [grad], *moments, [largest] if amsgrad else [], [torch.tensor(i + 1.0)], **settings)
-        numbers = [torch.tensor([n]) for n in (0.9**i, 0.99**i, 0.1, 0.2, 0.9, 0.99, 1e-3)]
-        call("aclnnApplyAdamW", *there, *numbers, grad, most if amsgrad else None, amsgrad, maximize)
-        most = torch.maximum(most, there[2])
-    torch.testing.assert_close([one.cpu() for one in there], expected)

@@ -15,13 +15,10 @@ from cases import LAYOUTS, randn, rows_with, table
 conv = rows_with(dtypes=FLOATS[:2], layouts=LAYOUTS, close=True, upcast=True, backward=True)
 CASES = [
     *conv("conv1d", lambda *x: F.conv1d(*x, stride=2, padding=1, dilation=2), randn(2, 4, 9), randn(6, 4, 3), randn(6)),
-    *conv("conv2d", F.conv2d, randn(2, 3, 6, 5), randn(4, 3, 3, 2), randn(4)),
     *conv("conv2d-more", lambda *x: F.conv2d(*x, (2, 1), (1, 2), (1, 2), 2), randn(2, 4, 7, 8), randn(6, 2, 3, 2), randn(6), dtypes=FLOATS),
     *conv("conv2d-depthwise", lambda *x: F.conv2d(*x, padding=1, groups=4), randn(2, 4, 6, 6), randn(4, 1, 3, 3), randn(4)),
-    *conv("conv2d-empty", F.conv2d, randn(0, 3, 6, 5), randn(4, 3, 3, 3), dtypes=(torch.float32,), backward=False),
     *conv("conv3d", lambda *x: F.conv3d(*x, 2, 1), randn(1, 2, 5, 6, 4), randn(4, 2, 3, 3, 2), randn(4)),
     *conv("conv_transpose2d", lambda *x: F.conv_transpose2d(*x, 2, 1, 1, 2), randn(2, 4, 5, 4), randn(4, 3, 3, 3), randn(6), dtypes=FLOATS),
-    *conv("conv_transpose2d-dilation", lambda *x: F.conv_transpose2d(*x, dilation=2), randn(2, 4, 5, 4), randn(4, 3, 2, 3)),
     *conv("conv_transpose3d", lambda *x: F.conv_transpose3d(*x, 2, 1), randn(1, 2, 3, 4, 3), randn(2, 3, 3, 3, 2), randn(3)),
     *conv("conv_tbc", lambda *x: torch.conv_tbc(*x, 1), randn(6, 2, 3), randn(3, 3, 4), randn(4), dtypes=(torch.float32,)),
     *conv("unfold", lambda x: F.unfold(x, (2, 3), dilation=(1, 2), padding=1, stride=2), randn(2, 3, 6, 7)),
@@ -33,11 +30,6 @@ test_torchs_functions = table(CASES)
 
 test_definitions = definitions(
     [
-        (
-            *("aclnnConvDepthwise2d", [drawn(2, 3, 6, 7), drawn(6, 1, 3, 2), drawn(6)]),
-            lambda x, w, b: (x, w, [3, 2], b, [2, 1], [1, 0], [1, 1], ..., 0),
-            *(lambda *x: F.conv2d(*x, (2, 1), (1, 0), groups=3), FLOATS[:1]),
-        ),
         # The padding tells each side.
         (
             *("aclnnConvolution", [drawn(2, 3, 5, 6), drawn(4, 3, 2, 3)]),

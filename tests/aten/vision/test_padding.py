@@ -30,14 +30,11 @@ GRADIENTS = {(operator.mode, operator.dims): operator for operator in OPERATORS 
 NUMBERS = (torch.int32, torch.uint8, torch.complex64)
 CASES = [
     *(row for mode, n in GRADIENTS for row in pad(f"{mode}{n}d", AMOUNTS[n], *SIZES[n], mode=mode)),
-    *(row for mode, n in GRADIENTS if mode == "replicate" for row in pad(f"replicate{n}d-unbatched", AMOUNTS[n], *SIZES[n][1:], mode=mode)),
     *rows("replicate2d-numbers", lambda x: F.pad(x, (1, 2, 0, 1), mode="replicate"), randn(1, 2, 3, 3), dtypes=NUMBERS),
     *pad("replicate2d-crop", (-1, 2, -1, -1), 2, 3, 5, 4, mode="replicate", dtypes=(torch.float32,)),
     *pad("replicate2d-large", (6, 7, 5, 9), 1, 2, 3, 3, mode="replicate"),
     *pad("replicate1d-beyond-65536", (70000, 3), 2, 3, 4, mode="replicate", dtypes=(torch.float32,), layouts=("dense",)),
     *pad("constant", (1, 2, -1, 3), 3, 4, 5, mode="constant"),
-    *rows("constant-integer", lambda x: F.pad(x, (1, 2, 0, 1), value=7), randn(3, 4), dtypes=(torch.int32, torch.int64)),
-    *rows("constant-empty", lambda x: F.pad(x, (1, 2)), randn(2, 0)),
 ]
 X = [drawn(3, 4, 6)]
 test_definitions = definitions(

@@ -7,7 +7,7 @@ import torch
 import torch.nn.functional as F
 from checks import DEVICE, FLOATS, check, definitions, drawn
 
-from cases import LAYOUTS, randn, rows, rows_with, table, uniform
+from cases import LAYOUTS, randn, rows_with, table, uniform
 from direct import fails
 
 CUBES = [drawn(3, 4, 5)]
@@ -69,8 +69,6 @@ CASES = [
     *aligned("trilinear", VOLUME, (5, 3, 8)),
     *interpolate("bicubic", PLANE, (7, 3), (2.0, 1.5)),
     *aligned("bicubic", PLANE, (7, 9)),
-    *rows("linear-double", lambda x: F.interpolate(x, 8, mode="linear"), LINE, dtypes=(torch.float64,)),
-    *rows("bicubic-double", lambda x: F.interpolate(x, (7, 3), mode="bicubic"), PLANE, dtypes=(torch.float64,)),
     *resample("bilinear-antialias", lambda x: F.interpolate(x, (3, 4), mode="bilinear", antialias=True), PLANE, **IN_FLOAT),
     *resample("bicubic-antialias", lambda x: F.interpolate(x, (3, 4), mode="bicubic", antialias=True), PLANE, **IN_FLOAT),
     *resample("affine_grid", lambda t: F.affine_grid(t, (2, 3, 4, 5), align_corners=True), randn(2, 2, 3), **IN_FLOAT),
@@ -81,7 +79,6 @@ CASES = [
         for padding in ("zeros", "border", "reflection")
         for row in resample(f"grid_sample-{mode}-{padding}", grid_sample(mode, padding), IMAGE, GRID, **IN_FLOAT)
     ),
-    *resample("grid_sample-half", lambda *x: F.grid_sample(*x, align_corners=True), IMAGE, GRID, dtypes=FLOATS[1:], backward=False),
     *resample("grid_sample-3d", lambda *x: F.grid_sample(*x, align_corners=True), CUBE, CUBE_GRID, **IN_FLOAT),
 ]
 ROWS = [
