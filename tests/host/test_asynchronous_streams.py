@@ -27,20 +27,20 @@ def found(request: pytest.FixtureRequest) -> dict:
     return json.loads(done.stdout)
 
 
-def test_queries_are_true_only_when_the_work_is_done(found):
-    assert found["queries"] == [False, False, True, True]
+EXPECTED = {
+    "queries": [False, False, True, True],
+    "order on one stream": [*range(1000)],
+    "order by an event": ["released", "first", "second"],
+    "wait is for the record before it": [True, False, True],
+    "destroyed while busy": [["ran", "destroyed"]] * 2,
+    "launched by a callback": ["inner"],
+    "far ahead": 40_000,
+}
 
 
-def test_work_of_one_stream_runs_in_order(found):
-    assert found["order on one stream"] == list(range(1000))
-
-
-def test_stream_waits_for_an_event_of_another(found):
-    assert found["order by an event"] == ["released", "first", "second"]
-
-
-def test_wait_is_for_the_record_that_came_before_it(found):
-    assert found["wait is for the record before it"] == [True, False, True]
+@pytest.mark.parametrize("case", EXPECTED)
+def test_work_is_done_later_and_in_order(found, case):
+    assert found[case] == EXPECTED[case]
 
 
 def test_elapsed_time_is_that_of_the_work(found):
@@ -53,22 +53,10 @@ def test_synchronisation_gives_up_after_its_timeout(found):
     assert "still runs after 20 ms" in message
 
 
-def test_destruction_waits_for_the_work(found):
-    assert found["destroyed while busy"] == [["ran", "destroyed"]] * 2
-
-
-def test_callback_may_launch_on_its_own_stream(found):
-    assert found["launched by a callback"] == ["inner"]
-
-
 def test_memory_that_was_freed_before_its_use_is_an_error(found):
     code, message = found["freed before use"]
     assert code != 0
     assert "aclrtMemsetAsync" in message and "freed" in message
-
-
-def test_program_far_ahead_of_a_stream_waits(found):
-    assert found["far ahead"] == 40_000
 
 
 def test_forked_process_is_refused(found):

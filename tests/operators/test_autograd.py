@@ -28,14 +28,6 @@ def test_gradients_are_those_of_finite_differences(case, check):
     assert check(lambda x: case.ours(x, *others), x.requires_grad_(), fast_mode=True)
 
 
-@for_each_function_in_turn
-def test_nodes_are_those_of_torchs_class(device, case):
-    x, *others = case.inputs(device)
-    y = case.ours(x.requires_grad_(), *others)
-    (gradient,) = torch.autograd.grad(y, x, torch.ones_like(y).requires_grad_(), create_graph=True)
-    assert isinstance(y.grad_fn, graph.Node) and isinstance(gradient.grad_fn, graph.Node)
-
-
 @on_devices_in_turn("case, use_reentrant", CASES, (True, False))
 def test_checkpoint(device, case, use_reentrant):
     x, *others = case.inputs(device)

@@ -85,24 +85,6 @@ def second_derivatives(device: str) -> None:
         close(added_up(a), b)
 
 
-@use
-def gradient_by_differences(device: str) -> None:
-    if widest(device) != torch.float64:
-        return
-    whole, part = joint(device, 2)
-    by, step, numeric = joint(device, 2, seed=1)[0], 1e-6, torch.empty_like(whole)
-    for place in range(whole.numel()):  # one element, which belongs to one process, and what it does to the results of all
-        sums = []
-        for change in (step, -step):
-            moved = whole.clone()
-            moved.view(-1)[place] += change
-            sums.append(added_up((train(moved[part], eps=0.1).exp() * by[part]).sum()))
-        numeric.view(-1)[place] = (sums[0] - sums[1]) / (2 * step)
-    x = whole[part].clone().requires_grad_()
-    (train(x, eps=0.1).exp() * by[part]).sum().backward()
-    torch.testing.assert_close(x.grad, numeric[part], rtol=1e-6, atol=1e-7)
-
-
 def network(norm: nn.Module) -> nn.Module:
     torch.manual_seed(3)
     return nn.Sequential(nn.Conv2d(CHANNELS, CHANNELS, 3), norm, nn.ReLU(), nn.Flatten(), nn.Linear(4 * CHANNELS, 2))

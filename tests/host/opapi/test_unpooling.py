@@ -20,11 +20,6 @@ def test_moves_the_bits_of_every_float(aclnn, stream, contract):
     assert aclnn.run(contract.name, arguments, stream) == [pack(DType.FLOAT, value) for value in reversed(values)]
 
 
-def test_first_and_last_index_of_the_plane_are_inside(aclnn, stream, contract):
-    arguments, expected = contract.call(sizes(contract, 1, 1, 2), sizes(contract, 1, 4, 3), lead=(2, 2), indices=[0, 11] * 4)
-    assert aclnn.run(contract.name, arguments, stream) == [pack(DType.FLOAT, value) for value in expected]
-
-
 def test_strides_of_dimensions_of_size_1_do_not_matter(aclnn, stream, contract):
     arguments, expected = contract.call(sizes(contract, 2, 1, 2), sizes(contract, 2, 2, 2), lead=(1, 3))
     strides = (77, 4, 2, 99, 1) if contract.dims == 3 else (77, 2, 99, 1)
