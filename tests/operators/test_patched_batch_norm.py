@@ -149,28 +149,6 @@ def test_an_ensemble_has_running_statistics_of_each_member():
     assert_equal(list(buffers["running_var"].cpu()), [member[-2] for member in loop])
 
 
-def test_forward_mode():
-    x, tangent = make_input().detach(), make_input().detach()
-    layer = make_layer(track_running_stats=False)
-    # Not torch's own on npu, which is wrong (opinfo/README.md).
-    expected = torch.func.jvp(copy.deepcopy(layer).cpu(), (x.cpu(),), (tangent.cpu(),))
-    with torch_aclnn.patch(batch_norm=True):
-        assert_equal([t.detach().cpu() for t in torch.func.jvp(layer, (x,), (tangent,))], [t.detach() for t in expected])
-
-
-def test_second_derivatives():
-    layer, x = make_layer(track_running_stats=False), make_input()
-
-    def second(layer: nn.Module, x: Tensor) -> Tensor:
-        (first,) = torch.autograd.grad(layer(x).sin().sum(), x, create_graph=True)
-        return torch.autograd.grad(first.square().sum(), x)[0].cpu()
-
-    # Not torch's own on npu, which are wrong (opinfo/README.md).
-    expected = second(copy.deepcopy(layer).cpu(), x.detach().cpu().requires_grad_())
-    with torch_aclnn.patch(batch_norm=True):
-        assert_equal([second(layer, x)], [expected], rtol=1e-3, atol=1e-4)
-
-
 def test_what_torch_refuses_is_refused_with_function_and_parameter():
     with torch_aclnn.patch(batch_norm=True), pytest.raises(ValueError, match="batch_norm: input: expected more than one value per channel"):
         make_layer()(torch.ones(1, 3, 1, 1, device="npu"))
