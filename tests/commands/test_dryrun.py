@@ -273,6 +273,7 @@ ENDS = {
     "no step": ({"end": "program", "steps": 0, "calls": []}, 5, "CALLS: no step was seen"),
     "no device": (NOTHING, 5, "the program never used the npu device"),
     "failed before the device": ({"exit_code": 1, **NOTHING}, 5, "ended with exit code 1 before it used the npu device"),
+    "refused its arguments": ({"exit_code": 2, **NOTHING}, 2, "ended with exit code 2 before it used the npu device"),
     "killed before a step": ({"exit_code": 143, **NOTHING}, 5, "signal 15 ended the program before its first step"),
     "no device because of an error": ({**NOTHING, "end": "error", "failure": FAILED}, 5, "at train.py:3 RuntimeError: no luck"),
 }

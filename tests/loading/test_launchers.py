@@ -26,11 +26,12 @@ def parse_inclusion_exclusion(pool, include, exclude):
         ({"a": 4, "b": 3}, {}, "the same number of processes on each host, got 4, 3"),
     ],
 )
-def test_hosts(pool, options, expected):
+def test_hosts(pool, options, expected, capsys):
     runner = SimpleNamespace(fetch_hostfile=lambda path: pool, parse_inclusion_exclusion=parse_inclusion_exclusion)
     given = SimpleNamespace(**{"hostfile": "", "include": "", "exclude": "", "num_gpus": -1, "num_nodes": -1, **options})
     if isinstance(expected, list):
         assert _hosts(runner, given) == expected
     else:
-        with pytest.raises(SystemExit, match=expected):
+        with pytest.raises(SystemExit, match=r"^2$"):
             _hosts(runner, given)
+        assert expected in capsys.readouterr().err

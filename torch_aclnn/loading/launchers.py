@@ -76,7 +76,8 @@ def _hosts(runner: Any, parsed: Any) -> list[int]:
 
 
 def _refuse(text: str) -> NoReturn:
-    raise SystemExit(f"torch-aclnn dryrun: {text}")
+    print(f"torch-aclnn dryrun: {text}", file=sys.stderr)
+    raise SystemExit(2)
 
 
 def _become(command: Sequence[str], size: int, local_size: int) -> None:

@@ -10,6 +10,7 @@ FITS, TOO_LARGE, USAGE, REFUSED, UNRELIABLE, INCOMPLETE = 0, 1, 2, 3, 4, 5
 _VERDICTS = {
     FITS: "fits",
     TOO_LARGE: "does not fit",
+    USAGE: "not known, because the program refused its arguments",
     REFUSED: "an operator is refused or missing",
     UNRELIABLE: "unreliable: sizes may have depended on values",
     INCOMPLETE: "not known, because the run ended before its steps",
@@ -50,7 +51,7 @@ def decide(report: Observed, coverage: CoverageReport, places: list[str], total:
 
 def _code(report: Observed, coverage: CoverageReport, needed: int, total: Known) -> int:
     if report.memory is None:
-        return INCOMPLETE
+        return USAGE if coverage.exit_code == USAGE else INCOMPLETE
     if needed > total.bytes or ended_by_memory(report) or not report.memory.room:
         return TOO_LARGE
     if refused(coverage) or _is_refusal(report.failure):

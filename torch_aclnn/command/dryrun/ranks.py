@@ -4,12 +4,12 @@ import os
 import sys
 from pathlib import Path
 
-from torch_aclnn.command.dryrun.fits import FITS, INCOMPLETE, REFUSED, TOO_LARGE, UNRELIABLE
+from torch_aclnn.command.dryrun.fits import FITS, INCOMPLETE, REFUSED, TOO_LARGE, UNRELIABLE, USAGE
 from torch_aclnn.command.dryrun.screen import paragraph, shortened, size
 from torch_aclnn.loading import rank_alone
 from torch_aclnn.observation.report import Report
 
-_BY_SEVERITY = (FITS, UNRELIABLE, INCOMPLETE, REFUSED, TOO_LARGE)
+_BY_SEVERITY = (FITS, UNRELIABLE, INCOMPLETE, USAGE, REFUSED, TOO_LARGE)
 _KNOWN_BY = "Ranks of one row are equal: until their first backward they allocated, launched and sent the same. Only the first ran on."
 _LINES_OF_OUTPUT = 40
 _WHERE = 31  # columns
