@@ -165,10 +165,23 @@ def fix_hypothesis() -> None:
     hypothesis.settings.load_profile("client_suites")
 
 
+def fork_what_is_to_be_spawned() -> None:
+    """Let the processes that tests start have what this one has imported, until it uses the device: to import torch_npu takes seconds."""
+    import torch.multiprocessing
+
+    context = multiprocessing.get_context
+
+    def without_imports(method: str | None = None) -> multiprocessing.context.BaseContext:
+        return context(method if torch.npu.is_initialized() else "fork")
+
+    multiprocessing.get_context = torch.multiprocessing.get_context = without_imports
+
+
 def run(directory: Path, file: str, record: Path, log: Path, memory: int, left_out: frozenset[str]) -> None:
     """Run the file but for some of its tests, in a process that is there for it alone, with so many bytes of memory."""
     os.setsid()
     multiprocessing.set_start_method("fork", force=True)  # Linux's default, not the one by which this process was started
+    fork_what_is_to_be_spawned()
     output = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
     for descriptor in (1, 2):
         os.dup2(output, descriptor)
