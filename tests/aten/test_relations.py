@@ -157,6 +157,7 @@ ROWS = [
     ("aclStft", "self 4; nFft=3; winLength=4", "winLength", r"a value in 1\.\.3"),
     ("aclnnArange", "step=0.0", "step", "a number that leads from start, 0, to end, 2"),
     ("aclnnArange", "step=-1.0", "step", "a number that leads from start, 0, to end, 2"),
+    ("aclnnArange", "step=0.25; out INT32:8", "step", r"a number other than 0 for an output of integers, got 0\.25"),
     ("aclnnCumprod", "dim=INT64:2", "dim", r"a dimension in -2\.\.1"),
     ("aclnnReflectionPad1d", "self 2,3; padding=3,0; out 2,6", "padding", "values below self's size of 3"),
     ("aclnnReplicationPad1d", "self 2,3; padding=-3,0; out 2,0", "padding", "at least one element left"),

@@ -13,23 +13,24 @@ static void check(const call::InplaceFillDiagonal& a) {
         refuse("selfRef", "2 dimensions, or more of the same size", shape_text(sizes));
 }
 
-// Refuses steps that do not lead from the start to the end.
-static void require_progress(const at::Scalar& start, const at::Scalar& end, const at::Scalar& step) {
-    const double by = step.toDouble(), distance = end.toDouble() - start.toDouble();
-    if (!(by > 0 || by < 0) || (by > 0 && distance < 0) || (by < 0 && distance > 0))
-        refuse("step", c10::str("a number that leads from start, ", start, ", to end, ", end), c10::str(step));
-}
-
 // Scalar takes 2^63 for a number of int64_t, because it rounds the largest one to that.
 static int64_t integer(const char* name, const at::Scalar& number) {
     if (number.isFloatingPoint() && !(std::abs(number.toDouble()) < 0x1p63))
         refuse(name, "a real number that fits into INT64", c10::str(number));
     return number.toLong();
 }
+// Refuses steps that do not lead from the start to the end, or are 0 as numbers of the output, as torch_npu does.
+static void require_progress(const at::Scalar& start, const at::Scalar& end, const at::Scalar& step, at::ScalarType type) {
+    if (at::isIntegralType(type, false) && integer("step", step) == 0)
+        refuse("step", "a number other than 0 for an output of integers", c10::str(step));
+    const double by = step.toDouble(), distance = end.toDouble() - start.toDouble();
+    if (!(by > 0 || by < 0) || (by > 0 && distance < 0) || (by < 0 && distance > 0))
+        refuse("step", c10::str("a number that leads from start, ", start, ", to end, ", end), c10::str(step));
+}
+
 // How many steps lead from the start to the end, up to it or beyond it, as torch_npu counts them for the output.
 static double steps_of_integers(const at::Scalar& start, const at::Scalar& end, const at::Scalar& step, bool beyond) {
     const int64_t from = integer("start", start), to = integer("end", end), by = integer("step", step);
-    if (by == 0) refuse("step", "a number other than 0 for an output of integers", c10::str(step));
     const auto difference = [&](uint64_t minuend, uint64_t subtrahend) { return by > 0 ? minuend - subtrahend : subtrahend - minuend; };
     const uint64_t distance = difference(to, from), size = difference(by, 0);
     return static_cast<double>(distance / size + (beyond && distance % size != 0));
