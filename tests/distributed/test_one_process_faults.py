@@ -80,6 +80,15 @@ def test_destruction_during_use_ends_with_the_timeout(results: dict) -> None:
     assert seconds < 5
 
 
+def test_destruction_by_a_peer_is_told_in_the_message_alone(process: Rank, results: dict) -> None:
+    destroyed, *others = results["destroyed by a peer"]
+    assert destroyed == [0]
+    for code, message in others:
+        assert code == 507022
+        assert "not heard of: rank 0" in message
+    assert "frame #" not in process.stderr
+
+
 def test_leak_report_lists_communicators(process: Rank) -> None:
     listed = re.findall(r"not destroyed before aclFinalize: HcclComm 0x\w+, communicator \w+, rank (\d) of 3", process.stderr)
     assert listed == ["0"]

@@ -1,8 +1,12 @@
 #include "engine/collectives/gloo_group.h"
 
+#include <c10/util/Logging.h>
+
 #include <algorithm>
 #include <cstring>
+#include <mutex>
 #include <numeric>
+#include <utility>
 
 #include "engine/collectives/reduction.h"
 #include "engine/collectives/tensors.h"
@@ -40,6 +44,24 @@ bool comes_true(Condition&& condition) {
     }
     return true;
 }
+
+// While one lives, torch logs errors only: of a store that ends with the rank that has it, torch logs a stack of 20 lines.
+class OnlyErrorsLogged {
+   public:
+    OnlyErrorsLogged() {
+        const std::lock_guard<std::mutex> lock(mutex_);
+        if (living_++ == 0) level_ = std::exchange(FLAGS_caffe2_log_level, std::max<int>(FLAGS_caffe2_log_level, c10::GLOG_ERROR));
+    }
+    ~OnlyErrorsLogged() {
+        const std::lock_guard<std::mutex> lock(mutex_);
+        if (--living_ == 0) FLAGS_caffe2_log_level = level_;
+    }
+    OnlyErrorsLogged(const OnlyErrorsLogged&) = delete;
+
+   private:
+    static inline std::mutex mutex_;
+    static inline int living_ = 0, level_ = 0;
+};
 
 c10d::ReduceOp reduction_of(HcclReduceOp op) {
     switch (op) {
@@ -183,12 +205,14 @@ void GlooGroup::abandon() noexcept {
 }
 
 void GlooGroup::report_failure(const std::string& operation) {
+    const OnlyErrorsLogged here;
     store_->setTimeout(kMoment);
     store_->set(failed_key(rank_), std::vector<uint8_t>(operation.begin(), operation.end()));
 }
 
 // The meeting rank may end after this, and the store with it; so nobody goes on before all that failed are informed.
 std::map<int, std::string> GlooGroup::failures_of_others() {
+    const OnlyErrorsLogged here;
     std::map<int, std::string> failures;
     (void)comes_true([&] {
         for (int rank = 0; rank < size_; ++rank) {

@@ -124,6 +124,23 @@ def destroyed_in_use() -> list[object]:
     return [*refusal(acl.aclrtSynchronizeStream(stream)), seconds]
 
 
+def destroyed_by_a_peer() -> list[object]:
+    """The rank where all met, and whose store they ask for the others' failures, destroys its end while the others wait for it."""
+    of_all = communicators()
+
+    def body(rank: int) -> list[object]:
+        if rank == 0:
+            time.sleep(0.2)
+            return [hccl.HcclCommDestroy(of_all[rank])]
+        own = Floats(1)
+        ok(hccl.HcclAllReduce(own, own, 1, FP32, SUM, of_all[rank], None))
+        failure = refusal(acl.aclrtSynchronizeStream(None))
+        ok(hccl.HcclCommDestroy(of_all[rank]))
+        return failure
+
+    return on_each_device(body)
+
+
 ok(acl.aclInit(None))
 free_called, free_returned = threading.Event(), threading.Event()
 comms = communicators()
@@ -138,6 +155,7 @@ first, second = communicators(), communicators()
 results["in another order"] = on_each_device(in_another_order)
 results["told to the watchdog"] = told_to_the_watchdog()
 results["destroyed in use"] = destroyed_in_use()
+results["destroyed by a peer"] = destroyed_by_a_peer()
 for rank in range(RANKS):
     for of_all in (first, second, comms) if rank > 0 else (first, second):
         ok(hccl.HcclCommDestroy(of_all[rank]))
