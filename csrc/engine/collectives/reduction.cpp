@@ -59,7 +59,7 @@ void reduce_blocks(const Blocks& blocks, at::Tensor& result, HcclReduceOp op) {
     }
 }
 
-// A segment of each rank's block for this one.
+// One segment of the blocks that the ranks send to this one.
 class Segment {
    public:
     Segment(c10d::Backend& backend, const Blocks& sent, const at::Tensor& result, int64_t index)

@@ -38,7 +38,7 @@ bool is_few_integers(const Message& message) {
     return message.bytes <= kFewBytes && (message.type == HCCL_DATA_TYPE_INT64 || message.type == HCCL_DATA_TYPE_INT32);
 }
 
-// Half types convert to and from float alone, which holds their sums over any number of ranks.
+// Half types convert to and from float only, which holds their sums over any number of ranks.
 template <class T>
 using Computed = std::conditional_t<std::is_integral_v<T>, uint64_t, std::conditional_t<std::is_floating_point_v<T>, double, float>>;
 

@@ -36,7 +36,7 @@ struct Part {
 // be called by one thread at a time.
 class Group {
    public:
-    // Called for a message that differs from what its receiver expects.
+    // This is called for a message that differs from what its receiver expects.
     using Refused = std::function<void(const Message& message, const std::string& difference)>;
 
     virtual ~Group() = default;
@@ -105,7 +105,7 @@ class Transport {
     virtual std::vector<std::unique_ptr<Group>> connect_all(const std::vector<Membership>& memberships) = 0;
 };
 
-// Called by the library when it is loaded.
+// The library calls this when it is loaded.
 TORCH_ACLNN_HOST_API void set_transport(Transport* transport) noexcept;
 // Returns the transport of a rank alone, if the library has not been loaded or TORCH_ACLNN_HOST_RANK_ALONE asks for it.
 Transport& transport();

@@ -9,7 +9,7 @@
 #include "extension/aclnn/executor_cache.h"
 #include "torch_npu/csrc/core/npu/NPUStream.h"
 
-// Exported by torch_npu, though not by every version: absent ones are null.
+// torch_npu exports these, though not in every version; absent ones are null.
 [[gnu::weak]] void* GetAclStream();
 [[gnu::weak]] void InitExecSubTheadCtx(void* stream);
 namespace c10_npu {
@@ -28,7 +28,8 @@ using TearDownMemory = void (*)(void*, bool);
 
 constexpr int kDeterministic = 0;  // ACL_OPT_DETERMINISTIC
 
-// True if the current context is not deterministic. CANN's query fails where nobody has set the switch, and with some versions always.
+// Returns true if the current context is not deterministic. CANN's query fails where nobody has set the switch, and with some versions
+// always.
 bool is_switched_off() {
     using GetOption = int (*)(int option, int64_t* value);
     static const auto get = reinterpret_cast<GetOption>(find_in_runtime("aclrtCtxGetSysParamOpt"));

@@ -2,7 +2,7 @@
 
 #include <ATen/Context.h>
 
-// Exported by torch_npu, though not by every version: absent ones are null.
+// torch_npu exports these, though not in every version; absent ones are null.
 namespace c10_npu {
 [[gnu::weak]] uint32_t GetDeterministicLevel();
 }

@@ -5,7 +5,7 @@
 namespace torch_aclnn::kernels::KERNEL_ISA {
 namespace {
 
-// As many vectors as hold the sums.
+// The sums of a channel fill kParts vectors.
 constexpr int kSums = BatchNormSumsJob::kSums, N = kLanes<double>, kParts = kSums / N;
 
 struct Sums {

@@ -77,7 +77,7 @@ bool is_dense(const LoopOperand& operand, const Loop& loop) {
     return true;
 }
 
-// `by_channel`: rows run over channels.
+// With `by_channel`, rows run over channels.
 MaxUnpoolJob plan(const View<5>& grad_output, const View<5>& indices, const View<5>& out, bool by_channel) {
     MaxUnpoolJob job{};
     job.loop.rank = 5;

@@ -1,5 +1,5 @@
-// Max unpooling backward: a gather within each plane. Each index is checked as it is used, by a branch that is never taken: a check of many
-// at once would keep elements that are still on their way from memory apart.
+// Max unpooling backward: a gather within each plane. A branch that is never taken checks each index as it is used. Checking many indices
+// at once would separate loads from memory that otherwise overlap.
 #include "kernels/max_unpool_backward/job.h"
 #include "kernels/simd/row_pieces.h"
 

@@ -25,7 +25,7 @@ bool always(const Problem&) {
 
 constexpr const char* kScalar = "scalar";
 
-// In the order in which they are asked. Builds for sanitizers have no lanes.
+// The strategies are asked in this order. Builds for sanitizers have no lanes.
 constexpr Strategy kStrategies[] = {
 #if !defined(TORCH_ACLNN_SCALAR_ONLY)
     {"full_width", can_full_width, pays_full_width, run_full_width},

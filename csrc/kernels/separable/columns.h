@@ -88,8 +88,8 @@ class PoolColumns {
         store<N>(target + kPart * N, value);
     }
 
-    // The lanes of a shuffle, spelled out for the compiler: those that a loop fills in it may take for unknown. Element e of the
-    // interleaved order is phases[e % kStep][e / kStep].
+    // The lanes of a shuffle are spelled out, because the compiler may not know those that a loop fills in. Element e of the interleaved
+    // order is phases[e % kStep][e / kStep].
     using Lane = std::conditional_t<sizeof(S) == 4, int32_t, int64_t>;
     template <int kStep, int kPart, int... kLane>
     static Vector<Lane, N> from_first_two(std::integer_sequence<int, kLane...>) {

@@ -1,5 +1,5 @@
-// Gradients of the average poolings and of the paddings that repeat elements. For planes of one to three dimensions: a tensor is
-// (N, C, depth, rows, columns), with dimensions of size 1 in front of those of a plane. All check nothing.
+// Gradients of the average poolings and of the paddings that repeat elements, for planes of one to three dimensions: a tensor is (N, C,
+// depth, rows, columns), with dimensions of size 1 in front of those of a plane. The functions check nothing.
 #pragma once
 
 #include "kernels/support/api.h"
@@ -7,7 +7,7 @@
 
 namespace torch_aclnn::kernels {
 
-// For depth, rows and columns; a dimension that the planes do not have has kernel 1, stride 1 and padding 0.
+// The numbers are for depth, rows and columns; a dimension that the planes do not have has kernel 1, stride 1 and padding 0.
 struct AvgPoolParams {
     int64_t kernel_size[3];
     int64_t stride[3];
@@ -20,7 +20,7 @@ struct AvgPoolParams {
 TORCH_ACLNN_KERNELS_API void avg_pool_backward(const View<5>& grad_output, const View<5>& grad_input, const AvgPoolParams& params,
                                                int thread_count);
 
-// The same types; a size of grad_output may exceed that of grad_input.
+// The types are the same; a size of grad_output may exceed that of grad_input.
 TORCH_ACLNN_KERNELS_API void adaptive_avg_pool_backward(const View<5>& grad_output, const View<5>& grad_input, int thread_count);
 
 enum class Padding { replication, reflection, circular };

@@ -33,7 +33,7 @@ constexpr int64_t kTransposedLongRowBytes = 176;  // of padded rows with narrow 
 constexpr int64_t kTransposedStreamMinBytes = 128;
 constexpr int64_t kTransposedStreamMaxBytes = 2048;
 
-// Sums along a row that a table lists, which serves all rows.
+// A table lists the terms of the sums along a row, and serves all rows.
 constexpr int64_t kTableRows = 128;
 constexpr int64_t kTablePaddedVectors = 4;  // of a row whose ends take longer than its copy
 constexpr int64_t kTablePaddedInner = 3;
@@ -57,7 +57,7 @@ constexpr int64_t kMinChannels = 4;
 constexpr int64_t kChannelsMinCellBytes = 512;  // of smaller cells lines would be put together on their way around the caches
 constexpr int64_t kChannelsMinCopies = 2;
 
-// planes: few adjacent channels as cells of a row.
+// planes: few adjacent channels become cells of a row.
 constexpr int64_t kPlanesMaxChannelsOfCopies = 3;  // of windows apart, from which cells are copied one by one
 constexpr int64_t kPlanesFewChannels = 7;
 constexpr int64_t kPlanesMaxSlidingChannels = 32;

@@ -122,7 +122,7 @@ class Volumes {
         for (int64_t i = begin; i < job_.columns.run_end[begin]; i += N) store<N>(row + i, all);
     }
 
-    // The same for cells of several numbers.
+    // Makes a row of cells of several numbers.
     void make_row_of_cells(const S* source, int64_t count, const S* row_scale, T* row) {
         const int64_t windows = job_.columns.out, inner = job_.inner;
         for (int64_t o = 0; o < windows; ++o) {

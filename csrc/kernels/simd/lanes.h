@@ -37,7 +37,7 @@ inline void store_bytes(void* target, V value) {
     __builtin_memcpy(target, &value, sizeof value);
 }
 
-// The same numbers as another type.
+// Returns the same numbers as another type.
 template <class To, int N, class From>
 inline Vector<To, N> convert(From value) {
     if constexpr (N == 1)

@@ -90,7 +90,7 @@ class Sink {
         return reinterpret_cast<T*>(place);
     }
 
-    // The same for a writer that keeps to its `count` elements and reads none of them: unless the lines go around the caches, it is the
+    // Gives room to a writer that keeps to its `count` elements and reads none of them: unless the lines go around the caches, it is the
     // target itself.
     template <class T>
     T* exact_room(T* target, int64_t count) {

@@ -7,11 +7,11 @@
 namespace torch_aclnn::kernels {
 
 constexpr const char* kIsaVariable = "TORCH_ACLNN_ISA";
-// In the order of Isa.
+// The names are in the order of Isa.
 constexpr const char* kIsaNames[] = {"scalar", "baseline", "avx2", "avx512"};
 
 constexpr const char* kLoopVariable = "TORCH_ACLNN_LOOP";
-// In the order of the table in kernels/separable/choose.cpp.
+// The names are in the order of the table in kernels/separable/choose.cpp.
 constexpr const char* kLoopNames[] = {"full_width", "transposed", "volumes", "channels", "planes", "rows", "scalar"};
 
 constexpr const char* kAuto = "auto";
@@ -23,7 +23,7 @@ bool is_choice(const std::string& value, const char* const (&names)[N]) {
     return value == kAuto;
 }
 
-// For a message: "auto, a, b or c".
+// Returns "auto, a, b or c", for a message.
 template <size_t N>
 std::string choices(const char* const (&names)[N]) {
     std::string text = kAuto;

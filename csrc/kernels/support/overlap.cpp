@@ -32,7 +32,7 @@ int64_t floor_of_quotient(int64_t a, int64_t b) {
     return a / b - (a % b < 0 ? 1 : 0);
 }
 
-// Sums of a number and of multiples of strides, each from a least to a most one.
+// Sums of a number and of multiples of strides, where each multiple has a lower and an upper bound.
 class Sums {
    public:
     // Keeps the strides from the largest to the smallest.

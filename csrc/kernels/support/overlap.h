@@ -22,10 +22,10 @@ Extent extent(const View<Rank>& view) {
     return {view.data, element_size(view.dtype), Rank, view.size, view.stride};
 }
 
-// True if two indices lead to the same element.
+// Returns true if two indices lead to the same element.
 TORCH_ACLNN_KERNELS_API bool overlaps_itself(const Extent& view);
 
-// True if an element of one shares a byte with an element of the other.
+// Returns true if an element of one shares a byte with an element of the other.
 TORCH_ACLNN_KERNELS_API bool overlap(const Extent& a, const Extent& b);
 
 }  // namespace torch_aclnn::kernels

@@ -6,7 +6,7 @@
 
 namespace torch_aclnn::kernels {
 
-// True in a process that was forked: OpenMP's threads do not survive a fork, and waiting for them would hang.
+// Returns true in a process that was forked: OpenMP's threads do not survive a fork, and waiting for them would hang.
 bool forked();
 
 // A team of threads costs about as much as copying this many elements. Those of a sum take about twice the time of a copy each, those of a

@@ -28,7 +28,8 @@ struct View {
     int64_t bytes() const { return element_count() * element_size(dtype); }
 };
 
-// True if channels (dimension 1) lie `cell` elements apart, as neighbours, and the last dimension does not: then lanes shall be channels.
+// Returns true if channels (dimension 1) lie `cell` elements apart, as neighbours, and the last dimension does not: lanes shall then be
+// channels.
 template <int Rank>
 bool channels_innermost(const View<Rank>& view, int64_t cell = 1) {
     return view.size[1] > 1 && view.stride[1] == cell && view.stride[Rank - 1] != cell;

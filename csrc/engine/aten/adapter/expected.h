@@ -46,11 +46,11 @@ inline Expected one_value() {
 Expected with_size(at::IntArrayRef sizes, int64_t dim, int64_t size);
 Expected without_dim(at::IntArrayRef sizes, int64_t dim);
 Expected with_rows(const at::Tensor& tensor, int64_t rows);
-// Has half of the elements along a dimension, and the same data type.
+// The shape has half of the elements along a dimension, and the data type is the same.
 Expected halved(const char* name, const at::Tensor& tensor, int64_t dim);
-// Lacks the dimensions that are reduced or, with `keep`, has one element in each. No dimensions mean all.
+// The shape lacks the dimensions that are reduced or, with `keep`, has one element in each. No dimensions mean all.
 Expected reduced(const at::Tensor& tensor, at::IntArrayRef dims, bool keep);
-// The same for reductions that are not defined for no elements, such as a maximum.
+// The shape is that of a reduction that is not defined for no elements, such as a maximum.
 Expected chosen(const at::Tensor& self, at::IntArrayRef dims, bool keep);
 Expected broadcast(std::initializer_list<NamedShape> operands);
 

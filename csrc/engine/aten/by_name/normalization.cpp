@@ -128,7 +128,7 @@ void sum_batch(Call& call) {
     call.write(1, batch.sums(batch.x().square()));
 }
 
-// Inputs: x, its two sums, scale, offset, and the running statistics, which are outputs too.
+// The inputs are x, its two sums, scale, offset, and the running statistics, which are outputs too.
 void follow_batch(Call& call) {
     const Batch batch(call.computing(0));
     const double n = batch.count(), factor = call.attribute<float>("factor");
@@ -150,7 +150,7 @@ SavedStatistics saved(const Call& call, size_t first) {
     return shown_if_unspecified(call.input(first), call.input(first + 1));
 }
 
-// Inputs: the gradient, x, mean and variance; outputs: the gradients of scale and offset.
+// The inputs are the gradient, x, mean and variance, and the outputs the gradients of scale and offset.
 void batch_to_parameters(Call& call) {
     const Batch grad(call.computing(0)), batch(call.computing(1));
     const auto [mean, variance] = saved(call, 2);
@@ -158,7 +158,7 @@ void batch_to_parameters(Call& call) {
     call.write(1, grad.sums(grad.x()));
 }
 
-// Inputs: the gradient, x, the gradients of scale and offset, scale, mean and variance.
+// The inputs are the gradient, x, the gradients of scale and offset, scale, mean and variance.
 void batch_to_input(Call& call) {
     const Batch grad(call.computing(0)), batch(call.computing(1));
     const auto [mean, variance] = saved(call, 5);
@@ -203,12 +203,12 @@ at::Tensor turned_by_halves(const at::Tensor& x) {
 
 }  // namespace
 
-// Inputs: the rotated tensor, cosines, sines.
+// The inputs are the rotated tensor, cosines and sines.
 OPERATOR(RotaryMul) {
     const at::Tensor x = call.computing(0);
     call.write(0, x * call.computing(1) + turned_by_halves(x) * call.computing(2));
 }
-// Inputs: the rotated tensor, cosines, sines, the result's gradient. The gradients of cosines and sines are optional.
+// The inputs are the rotated tensor, cosines, sines and the result's gradient. The gradients of cosines and sines are optional.
 OPERATOR(RotaryMulGrad) {
     const at::Tensor x = call.computing(0), cos = call.computing(1), sin = call.computing(2), grad = call.computing(3);
     call.write(0, grad * cos - turned_by_halves(grad * sin));

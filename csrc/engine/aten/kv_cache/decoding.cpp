@@ -1,4 +1,4 @@
-// Between two steps of generation: the tokens that were drawn become the next input, and caches take new rows.
+// What is done between two steps of generation: the tokens that were drawn become the next input, and caches take new rows.
 
 #include "vocabulary/kv_cache/decoding_calls.h"
 

@@ -34,7 +34,7 @@ inline std::optional<at::Tensor> dense(const std::optional<at::Tensor>& tensor) 
     return tensor ? std::optional(dense(*tensor)) : std::nullopt;
 }
 
-// The same for kernels that work in place: they take all(), and what they make of it goes back into the tensors.
+// Dense tensors for kernels that work in place: these take all(), and what they make of it goes back into the tensors.
 class InPlace {
    public:
     explicit InPlace(at::TensorList tensors) : tensors_(tensors.vec()) {

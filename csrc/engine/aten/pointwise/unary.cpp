@@ -14,7 +14,7 @@ static std::optional<double> margin(double eps) {
     return eps < 0 ? std::nullopt : std::optional(eps);
 }
 
-// Has the shape of self, and the data type to which self and the bounds promote.
+// The result has the shape of self, and the data type to which self and the bounds promote.
 static Expected clamped(const at::Tensor& self, std::initializer_list<std::optional<at::Scalar>> bounds) {
     Expected expected = like(self);
     for (const std::optional<at::Scalar>& bound : bounds)

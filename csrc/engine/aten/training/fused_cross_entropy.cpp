@@ -1,5 +1,5 @@
 // The loss of a classification whose classes are spread over ranks, with the product that makes the logits: what each rank computes before
-// the ranks compare, after it, and backwards.
+// the ranks exchange their maxima, and after that, and the gradients.
 
 #include "engine/aten/adapter/adapter.h"
 

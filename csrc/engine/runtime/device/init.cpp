@@ -138,8 +138,7 @@ bool initialized() noexcept {
 
 using namespace torch_aclnn::host;
 
-// Of the configuration file only the default device matters: the rest are settings of dumps and profiling, which the engine does
-// not have.
+// Only the default device of the configuration file matters: the rest are settings of dumps and profiling, which the engine does not have.
 extern "C" aclError aclInit(const char* configPath) {
     const int refused = guarded(__func__, [] {
         require_valid_config();

@@ -31,7 +31,7 @@ struct TORCH_ACLNN_HOST_API TraceDetails {
     int phase = 0;        // of an entry point, 1 or 2
     uint64_t number = 0;  // of the call of an entry point: its phases and its task have it in common
 
-    // Adds the handle under the parameter's name; the line has the stream's number if it is live. Defined with the streams.
+    // Adds the handle under the parameter's name; the line has the stream's number if it is live. The definition is with the streams.
     TraceDetails& on(aclrtStream stream_handle);
     template <class Value>
     TraceDetails& add(const char* name, const Value& value) {

@@ -14,7 +14,7 @@ struct FallbackCodes {
     int other = ACL_ERROR_INTERNAL_ERROR;
 };
 
-// Called in a catch clause: leaves the message "<function>: <what was thrown>" on the calling thread and returns the code. Allocates
+// To be called in a catch clause: leaves the message "<function>: <what was thrown>" on the calling thread and returns the code. Allocates
 // nothing.
 TORCH_ACLNN_HOST_API int report_exception(const char* function, FallbackCodes codes) noexcept;
 

@@ -102,7 +102,7 @@ class Event {
 // Returns the event behind the handle; 107017 if it is not a live one.
 std::shared_ptr<Event> find_event(aclrtEvent handle, const char* parameter = "event");
 
-// Returns the same, and 207000 for one from aclrtCreateEventExWithFlag, which cannot do all that the others can.
+// Returns such an event; 207000 for one from aclrtCreateEventExWithFlag, which cannot do all that the others can.
 std::shared_ptr<Event> find_resettable_event(aclrtEvent handle);
 
 }  // namespace torch_aclnn::host

@@ -68,7 +68,7 @@ extern "C" TORCH_ACLNN_HOST_API aclError aclrtSetStreamFailureMode(aclrtStream h
     });
 }
 
-// Kept to be read back. What the switch lets a chip detect is read by operators that the engine does not have.
+// The switch is kept to be read back. What it lets a chip detect is read by operators that the engine does not have.
 extern "C" TORCH_ACLNN_HOST_API aclError aclrtSetStreamOverflowSwitch(aclrtStream handle, uint32_t flag) {
     return guarded(__func__, [&] { set_overflow_switch(*find_stream(handle), "flag", flag); });
 }

@@ -1,4 +1,4 @@
-// For each stream the last of its tasks that is known to come before some point of another stream's work.
+// The last task of each stream that is known to come before some point of another stream's work.
 #pragma once
 
 #include <algorithm>
