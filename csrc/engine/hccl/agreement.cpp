@@ -20,7 +20,7 @@ void require_same_records(Group& group, const OperationRecord& own) {
         all_same = all_same && same(record, own);
         all_collective = all_collective && is_collective(record.kind);
     }
-    // A rank that sends a message instead does not hear of the others, and will not be where they are.
+    // A rank that sends a message instead does not hear of the others, so it will not take part in what they do next.
     if (!all_same) throw Error(all_collective ? HCCL_E_PARA : HCCL_E_REMOTE, "the ranks do not do the same: " + description(by_rank));
 }
 

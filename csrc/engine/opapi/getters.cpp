@@ -31,16 +31,6 @@ aclnnStatus get_value(const char* function, const char* name, const Handle* hand
     });
 }
 
-template <class Handle>
-aclnnStatus get_array_size(const char* function, const Handle* array, uint64_t* size) noexcept {
-    return get_value(function, "array", array, "size", size, [](const Handle& a) { return a.values.size(); });
-}
-
-template <class Handle>
-aclnnStatus get_list_size(const char* function, const char* name, const Handle* list, uint64_t* size) noexcept {
-    return get_value(function, name, list, "size", size, [](const Handle& l) { return l.members.size(); });
-}
-
 }  // namespace
 }  // namespace torch_aclnn::host
 
@@ -70,25 +60,15 @@ aclnnStatus aclGetDataType(const aclTensor* tensor, aclDataType* dataType) {
     return get_value(__func__, "tensor", tensor, "dataType", dataType, &aclTensor::dtype);
 }
 
-aclnnStatus aclGetIntArraySize(const aclIntArray* array, uint64_t* size) {
-    return get_array_size(__func__, array, size);
-}
-
-aclnnStatus aclGetFloatArraySize(const aclFloatArray* array, uint64_t* size) {
-    return get_array_size(__func__, array, size);
-}
-
-aclnnStatus aclGetBoolArraySize(const aclBoolArray* array, uint64_t* size) {
-    return get_array_size(__func__, array, size);
-}
-
-aclnnStatus aclGetTensorListSize(const aclTensorList* tensorList, uint64_t* size) {
-    return get_list_size(__func__, "tensorList", tensorList, size);
-}
-
-aclnnStatus aclGetScalarListSize(const aclScalarList* scalarList, uint64_t* size) {
-    return get_list_size(__func__, "scalarList", scalarList, size);
-}
+#define DEFINE_SIZE(Name, parameter, values)                                                                                       \
+    aclnnStatus aclGet##Name##Size(const acl##Name* parameter, uint64_t* size) {                                                   \
+        return get_value(__func__, #parameter, parameter, "size", size, [](const acl##Name& many) { return many.values.size(); }); \
+    }
+DEFINE_SIZE(IntArray, array, values)
+DEFINE_SIZE(FloatArray, array, values)
+DEFINE_SIZE(BoolArray, array, values)
+DEFINE_SIZE(TensorList, tensorList, members)
+DEFINE_SIZE(ScalarList, scalarList, members)
 
 aclnnStatus aclGetRawTensorAddr(const aclTensor* tensor, void** addr) {
     return get_value(__func__, "tensor", tensor, "addr", addr, &aclTensor::data);

@@ -187,44 +187,22 @@ aclScalar* aclCreateScalar(void* value, aclDataType dataType) {
     });
 }
 
-aclIntArray* aclCreateIntArray(const int64_t* value, uint64_t size) {
-    return create_array<aclIntArray>(__func__, value, size);
-}
-
-aclFloatArray* aclCreateFloatArray(const float* value, uint64_t size) {
-    return create_array<aclFloatArray>(__func__, value, size);
-}
-
-aclBoolArray* aclCreateBoolArray(const bool* value, uint64_t size) {
-    return create_array<aclBoolArray>(__func__, value, size);
-}
-
-aclTensorList* aclCreateTensorList(const aclTensor* const* value, uint64_t size) {
-    return create_list<aclTensorList>(__func__, value, size);
-}
-
-aclScalarList* aclCreateScalarList(const aclScalar* const* value, uint64_t size) {
-    return create_list<aclScalarList>(__func__, value, size);
-}
-
 aclnnStatus aclDestroyTensor(const aclTensor* tensor) {
     return destroy(__func__, "tensor", tensor);
 }
 aclnnStatus aclDestroyScalar(const aclScalar* scalar) {
     return destroy(__func__, "scalar", scalar);
 }
-aclnnStatus aclDestroyIntArray(const aclIntArray* array) {
-    return destroy(__func__, "array", array);
-}
-aclnnStatus aclDestroyFloatArray(const aclFloatArray* array) {
-    return destroy(__func__, "array", array);
-}
-aclnnStatus aclDestroyBoolArray(const aclBoolArray* array) {
-    return destroy(__func__, "array", array);
-}
-aclnnStatus aclDestroyTensorList(const aclTensorList* array) {
-    return destroy(__func__, "array", array);
-}
-aclnnStatus aclDestroyScalarList(const aclScalarList* array) {
-    return destroy(__func__, "array", array);
-}
+
+#define DEFINE_ARRAY(Name, Member, make)                             \
+    acl##Name* aclCreate##Name(const Member* value, uint64_t size) { \
+        return make<acl##Name>(__func__, value, size);               \
+    }                                                                \
+    aclnnStatus aclDestroy##Name(const acl##Name* array) {           \
+        return destroy(__func__, "array", array);                    \
+    }
+DEFINE_ARRAY(IntArray, int64_t, create_array)
+DEFINE_ARRAY(FloatArray, float, create_array)
+DEFINE_ARRAY(BoolArray, bool, create_array)
+DEFINE_ARRAY(TensorList, aclTensor* const, create_list)
+DEFINE_ARRAY(ScalarList, aclScalar* const, create_list)

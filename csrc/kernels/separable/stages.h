@@ -15,7 +15,7 @@ inline bool has_wide_gather() {
     return gather_lanes() == kLanesOfAvx512;
 }
 
-// What the first stage leaves has the rows of the result and the columns of the source. The scale of the columns is applied to it.
+// The first stage leaves the rows of the result with the columns of the source. The scale of the columns is applied to that.
 class PlaneStages {
    public:
     PlaneStages() = default;
