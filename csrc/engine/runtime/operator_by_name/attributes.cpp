@@ -24,11 +24,6 @@ std::vector<Stored> read_list(const char* name, int count, const Given* values) 
     return std::vector<Stored>(values, values + count);
 }
 
-template <class Stored, class Given>
-aclError set_list(const char* function, aclopAttr* attr, const char* attrName, int numValues, const Given* values) {
-    return set_attribute(function, attr, attrName, [&] { return read_list<Stored>("values", numValues, values); });
-}
-
 }  // namespace
 
 extern "C" {
@@ -47,35 +42,27 @@ TORCH_ACLNN_HOST_API aclError aclopSetAttrBool(aclopAttr* attr, const char* attr
     return set_attribute(__func__, attr, attrName, [&] { return attrValue != 0; });
 }
 
-TORCH_ACLNN_HOST_API aclError aclopSetAttrInt(aclopAttr* attr, const char* attrName, int64_t attrValue) {
-    return set_attribute(__func__, attr, attrName, [&] { return attrValue; });
-}
+#define SET_NUMBER(Kind, Value)                                                                                \
+    TORCH_ACLNN_HOST_API aclError aclopSetAttr##Kind(aclopAttr* attr, const char* attrName, Value attrValue) { \
+        return set_attribute(__func__, attr, attrName, [&] { return attrValue; });                             \
+    }
+SET_NUMBER(Int, int64_t)
+SET_NUMBER(Float, float)
+SET_NUMBER(DataType, aclDataType)
 
-TORCH_ACLNN_HOST_API aclError aclopSetAttrFloat(aclopAttr* attr, const char* attrName, float attrValue) {
-    return set_attribute(__func__, attr, attrName, [&] { return attrValue; });
-}
+#define SET_LIST(Kind, Stored, Given)                                                                                                 \
+    TORCH_ACLNN_HOST_API aclError aclopSetAttrList##Kind(aclopAttr* attr, const char* attrName, int numValues, const Given* values) { \
+        return set_attribute(__func__, attr, attrName, [&] { return read_list<Stored>("values", numValues, values); });               \
+    }
+SET_LIST(Bool, unsigned char, uint8_t)
+SET_LIST(Int, int64_t, int64_t)
+SET_LIST(Float, float, float)
 
 TORCH_ACLNN_HOST_API aclError aclopSetAttrString(aclopAttr* attr, const char* attrName, const char* attrValue) {
     return set_attribute(__func__, attr, attrName, [&] {
         require_pointer("attrValue", attrValue);
         return std::string(attrValue);
     });
-}
-
-TORCH_ACLNN_HOST_API aclError aclopSetAttrDataType(aclopAttr* attr, const char* attrName, aclDataType attrValue) {
-    return set_attribute(__func__, attr, attrName, [&] { return attrValue; });
-}
-
-TORCH_ACLNN_HOST_API aclError aclopSetAttrListBool(aclopAttr* attr, const char* attrName, int numValues, const uint8_t* values) {
-    return set_list<unsigned char>(__func__, attr, attrName, numValues, values);
-}
-
-TORCH_ACLNN_HOST_API aclError aclopSetAttrListInt(aclopAttr* attr, const char* attrName, int numValues, const int64_t* values) {
-    return set_list<int64_t>(__func__, attr, attrName, numValues, values);
-}
-
-TORCH_ACLNN_HOST_API aclError aclopSetAttrListFloat(aclopAttr* attr, const char* attrName, int numValues, const float* values) {
-    return set_list<float>(__func__, attr, attrName, numValues, values);
 }
 
 TORCH_ACLNN_HOST_API aclError aclopSetAttrListListInt(aclopAttr* attr, const char* attrName, int numLists, const int* numValues,
