@@ -149,7 +149,7 @@ class Case:
 
 
 def rows(name, function, *inputs, dtypes=(torch.float32,), layouts=("dense",), **options):
-    """Cases with each dtype and each layout. Views are made before anything depends on a dtype, so a pair proves no more than its two."""
+    """Return cases with each dtype and each layout, which are not crossed: views are made before anything depends on a dtype."""
     pairs = [(dtypes[i % len(dtypes)], layouts[i % len(layouts)]) for i in range(max(len(dtypes), len(layouts)))]
     return [Case(name, function, inputs, dtype, layout, **options) for dtype, layout in pairs]
 

@@ -12,12 +12,12 @@ from support.tensors import Tensor
 ONE = {DType.FLOAT: b"\0\0\x80\x3f", DType.FLOAT16: b"\0\x3c", DType.BF16: b"\x80\x3f"}
 HALF = {DType.FLOAT: b"\0\0\0\x3f", DType.FLOAT16: b"\0\x38", DType.BF16: b"\0\x3f"}
 
-# What the others must fit.
+# Integers in tensors that the other arguments must fit.
 _NUMBERS = {"repeats": 1, "epSendCounts": 4, "expertTokenNumPerRank": 1, "eplbTable": 1, "routingMap": 1, "roundMode": 1}
 
 
 def plain_outputs(entry_point: EntryPoint, sound: dict[str, Any]) -> dict[str, Tensor]:
-    """Return the outputs that are written whole, told from the inputs by an offset."""
+    """Return the outputs that are written whole, each with an offset of its own, so that it equals no input."""
     written = [p.name for p in entry_point.parameters if p.kind == "Out" and not may_be_left(entry_point.name, p.name)]
     return {name: sound[name].but(offset=i + 1, strides=sound[name].real_strides()) for i, name in enumerate(written)}
 

@@ -73,6 +73,6 @@ def choices(tokens, k, experts):
 
 
 def rows_by_expert(experts):
-    """The copies of tokens, i * k + j, in the order of their experts."""
+    """Return the numbers i * k + j of the copies of tokens, in the order of their experts."""
     flat = experts.flatten().tolist()
     return sorted(range(len(flat)), key=lambda copy: (flat[copy], copy))

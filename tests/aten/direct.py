@@ -55,7 +55,7 @@ def on_device(argument):
 
 
 def _prepare(entry_point, arguments):
-    """The first phase. The handles are left to the process."""
+    """Call phase 1. Nobody destroys the handles."""
     first_phase = getattr(ctypes.CDLL("libaclnn_math.so"), f"{entry_point}GetWorkspaceSize")
     torch.npu.synchronize()
     size, executor = ctypes.c_uint64(), ctypes.c_void_p()

@@ -36,7 +36,7 @@ def numbers_of(words):
 
 
 def words_of(numbers):
-    """The opposite, on the CPU."""
+    """Return the 32-bit words of 4-bit numbers, on the CPU."""
     words = [sum((int(n) & 15) << 4 * i for i, n in enumerate(row)) for row in numbers.reshape(-1, 8).tolist()]
     return torch.tensor([w - (1 << 32) if w >> 31 else w for w in words], dtype=torch.int32).reshape(*numbers.shape[:-1], -1)
 

@@ -94,7 +94,7 @@ def _tensor(text: str, usually: Tensor) -> Tensor:
 
 
 def _value(text: str, usually: Any) -> Any:
-    # A parameter's value as the record has it, in place of the one of its kind.
+    # The value that the record has for the parameter, in place of its kind's.
     if text == "null":
         return None
     if isinstance(usually, Tensor):
@@ -213,12 +213,12 @@ def dtype_of(value: Any) -> int:
 
 
 def usual(data_types: frozenset[int]) -> int:
-    """Return FLOAT or another one of the data types."""
+    """Return FLOAT if it is one of the data types, else another of them."""
     return next((dtype for dtype in (DType.FLOAT, DType.INT64) if dtype in data_types), min(data_types))
 
 
 def of_dtype(value: Any, dtype: int) -> Any:
-    """Return a tensor, or a list of them, of the data type; null as it is."""
+    """Return a tensor, or a list of them, with this data type; null stays null."""
     if isinstance(value, Tensor):
         return value.but(dtype=dtype)
     return value and TensorList(tuple(member.but(dtype=dtype) for member in value.members))

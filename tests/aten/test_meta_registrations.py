@@ -30,7 +30,7 @@ DIFFERENT = {
     "npu_scatter_list_": "Python returns the list where the schema has no result, and fails",
 }
 
-# Operators that torch_npu takes from two processes on, and on another product only.
+# Operators that need two processes, and operators of another product.
 WITH_RANKS = {  # tests/distributed/programs/products.py compares them
     "npu_all_gather_base_mm", "npu_all_gather_quant_mm", "npu_all_to_all_matmul", "npu_matmul_all_to_all", "npu_mm_reduce_scatter_base",
     "npu_quant_matmul_all_to_all", "npu_quant_mm_reduce_scatter",

@@ -1,4 +1,4 @@
-"""What must hold between arguments: phase 1 refuses it where it can be seen from them, and what only computing shows keeps its code."""
+"""Arguments that do not fit each other: phase 1 refuses them where it can see it, and what only computing shows keeps its code."""
 
 import math
 import re

@@ -114,7 +114,7 @@ def adam(step: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def after_adam(parameter: Tensor, mean: Tensor, square: Tensor, grad: Tensor, before: int) -> tuple[Tensor, Tensor, Tensor]:
-    """Return what a step of Adam makes of a parameter and its moments, for powers of so many steps before it."""
+    """Return a parameter and its moments after a step of Adam, where the powers of the betas are those after so many steps."""
     mean, square = 0.9 * mean + 0.1 * grad, 0.99 * square + 0.01 * grad * grad
     power, power_of_square = 0.729 * 0.9**before, 0.97 * 0.99**before
     return parameter - 0.1 * (1 - power_of_square) ** 0.5 * mean / (square.sqrt() + 1e-6) / (1 - power), mean, square

@@ -2,7 +2,7 @@
 
 import re
 
-# In the order in which they are tried: what the engine says of an operator, what torch says it has no kernel for, a process that ended.
+# They are tried in this order: what the engine says of an operator, what torch says it has no kernel for, a process that ended.
 PATTERNS = (
     r"(operator \w+) has no entry point",
     r"((?:torch_aclnn: )?\baclnn\w+: .*)",

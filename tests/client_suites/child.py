@@ -178,7 +178,7 @@ def fork_what_is_to_be_spawned() -> None:
 
 
 def run(directory: Path, file: str, record: Path, log: Path, memory: int, left_out: frozenset[str]) -> None:
-    """Run the file but for some of its tests, in a process that is there for it alone, with so many bytes of memory."""
+    """Run the file without some of its tests, in a process of its own that may use so many bytes of memory."""
     os.setsid()
     multiprocessing.set_start_method("fork", force=True)  # Linux's default, not the one by which this process was started
     fork_what_is_to_be_spawned()

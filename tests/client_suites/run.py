@@ -33,7 +33,7 @@ class Runner:
 
     def run(self, files: Sequence[str]) -> Iterator[tuple[str, Record]]:
         """Run the files, and yield each with its record as it ends."""
-        self._processes.run(int, ())  # the imports count for no file's time
+        self._processes.run(int, ())  # so that the imports are not part of a file's time
         pool = ThreadPoolExecutor(self.jobs)
         running = {pool.submit(self.run_file, file): file for file in files}
         try:

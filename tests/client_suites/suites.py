@@ -37,7 +37,7 @@ SUITES = {
     "op_plugin": Suite(("core_tests", "test_base_ops", "test_custom_ops", f"test_v{MAJOR}r{MINOR}_ops")),
     "torch_npu": Suite(
         (".",),
-        # Beside the copies: what needs Triton.
+        # Left out are the copies and what needs Triton.
         (*(f"{name}.py" for name in COPIES.split()), "test_ops", "jit/", "onnx/", "_inductor/"),
         {"DISABLED_TESTS_FILE": "unsupported_test_cases/.pytorch-disabled-tests.json"},
     ),

@@ -162,7 +162,7 @@ def test_the_peak_with_experts_is_a_range(tmp_path):
     done = dry_run(EXPERTS, "--json", str(tmp_path / "report.json"))
     report = json.loads((tmp_path / "report.json").read_text())
     assert done.returncode == 0, done.stdout + done.stderr
-    assert report["each_percent"] == pytest.approx(1024 * 2 * 4 / 8 / 100 * 1024 * 4, rel=0.05)  # of rows of 4 KiB
+    assert report["each_percent"] == pytest.approx(1024 * 2 * 4 / 8 / 100 * 1024 * 4, rel=0.05)  # a row has 4 KiB
 
 
 def test_a_training_that_does_not_fit_is_told_what_would_help():

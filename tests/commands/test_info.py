@@ -46,7 +46,7 @@ class Site:
         return run_python("", launcher=launcher, PYTHONPATH=str(self.directory), **environment)
 
     def problem(self, **environment: str) -> dict[str, Any]:
-        """Return the JSON object, which must tell of a problem, in the table too."""
+        """Return the JSON object, which must name a problem that the table names, too."""
         done = self.info("--json", **environment)
         assert done.returncode == 1 and "Traceback" not in done.stderr, done.stderr
         found = json.loads(done.stdout)

@@ -205,7 +205,7 @@ def test_stages_wait_for_the_messages_of_each_other(message: Callable[[str, int]
     last = [message("HcclRecv", 0), launch(0), launch(0), message("HcclSend", 0)] * 2
     groups = {"pipeline": [0, 4], "pp": [0, 4, 8, 12]}
     timelines = simulate_stages([Program(first, groups, 0), Program(last, groups, 4)], CHIP)
-    # The first stage's first launch, all of the last stage's, and the first stage's last launch.
+    # The time is that of the first stage's first launch, all launches of the last stage, and the first stage's last launch.
     assert [one.seconds for one in timelines] == pytest.approx([6 * ADD] * 2, rel=0.01)
     assert [one.waited for one in timelines] == pytest.approx([2 * ADD, 2 * ADD], rel=0.01)
     nobody_sends = [Program([message("HcclRecv", 1)], groups, 0), Program([launch(0)], groups, 4)]

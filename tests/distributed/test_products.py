@@ -11,7 +11,7 @@ from support.ranks import run_ranks
 
 @pytest.mark.parametrize("count", [2, pytest.param(4, marks=pytest.mark.slow)])
 def test_products_over_ranks_are_rounded_once(count: int, tmp_path: Path) -> None:
-    """Beside float64: at most one unit in the last place, where float32's sum lies on the other side of a half."""
+    """They differ from float64 by at most one unit in the last place, where float32's sum lies on the other side of a half."""
     for rank in run_ranks("products", count, tmp_path):
         assert rank.returncode == 0, rank.stderr[-4000:]
         errors = {name: error for line in rank.stdout.splitlines() for name, error in json.loads(line).items()}

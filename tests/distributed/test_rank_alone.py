@@ -25,7 +25,7 @@ rank, ranks = dist.get_rank(), dist.get_world_size()
 @pytest.mark.parametrize(("ranks", "computes"), [(2, "1"), pytest.param(4, "0", marks=pytest.mark.slow)])
 @of_a2_and_a3
 def test_needs_and_moves_what_it_does_among_its_peers(ranks: int, computes: str) -> None:
-    """Each of the second run's processes is alone; in a dry run too."""
+    """Each process of the second run is alone; a dry run gives the same."""
     alone = {ALONE: "1", "TORCH_ACLNN_HOST_COMPUTE": computes}
     modes = host_mode("npu_workspace")
     runs = [values_of(call_in_ranks("support.measured_ranks:measure", ranks, backend="hccl", **modes, **each)) for each in ({}, alone)]
@@ -161,7 +161,7 @@ class AtbOpBuilder:
 
 
 def test_operators_of_atb_that_mindspeed_compiles_need_no_atb(tmp_path: Path) -> None:
-    """Each rank holds the same; ranks 2 and 3 are neighbours, 1 and 3 are not."""
+    """The other ranks are taken to have the same tensors as this one; ranks 2 and 3 are neighbours, 1 and 3 are not."""
     (tmp_path / "mindspeed" / "op_builder").mkdir(parents=True)
     (tmp_path / "mindspeed" / "op_builder" / "atb_builder.py").write_text(BUILDER)
     assert outcome_of(3, 4, f"""

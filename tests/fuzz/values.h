@@ -5,8 +5,8 @@
 
 namespace fuzz {
 
-// Writes the n-th element of the memory of an input: a small number, rarely infinite or NaN; of an unpooling's indices one in the plane,
-// rarely another. No element has all bits set.
+// Writes the n-th element of the memory of an input: a small number, rarely infinite or NaN. An unpooling's index lies in the plane,
+// rarely outside. No element has all bits set.
 void write_value(const Call& call, size_t tensor, size_t n, uint8_t* to);
 
 }  // namespace fuzz

@@ -118,7 +118,7 @@ def test_what_is_refused(acl, graphs, streams):
 
 
 def test_cond_of_torch_is_captured():
-    """The branches of torch.cond, in a graph as torch_npu captures it."""
+    """A later torch_npu captures both branches of torch.cond in a graph."""
     conditional = pytest.importorskip("torch_npu.npu._npugraph_conditional_nodes", reason="a later torch_npu has it")
     x, wanted = torch.arange(4.0).npu(), torch.tensor(True).npu()
     choose = lambda: torch.cond(wanted, lambda x: x + 1, lambda x: x * 10, (x,))

@@ -12,7 +12,7 @@ NAME = ROWS["adaptive_avg_pool2d"].entry_point.name
 
 
 def arguments(value: float) -> dict[str, Tensor]:
-    """Return those of a call that writes a quarter of the value everywhere."""
+    """Return the arguments of a call that writes a quarter of the value everywhere."""
     image = Tensor((1, 1, 2, 2), values=[0.0] * 4)
     return {"gradOutput": Tensor((1, 1, 1, 1), values=[value]), "self": image, "out": image}
 

@@ -200,7 +200,7 @@ def test_group_of_tasks_is_updated():
 
 @pytest.mark.parametrize("version", ["", "_v2"])
 def test_attention_takes_other_lengths_in_each_replay(version):
-    """As vllm-ascend decodes: a workspace for the longest lengths, an lse that nobody asks for, and an update before each replay."""
+    """vllm-ascend decodes so: a workspace for the longest lengths, an lse that nobody asks for, and an update before each replay."""
     names = ("num_heads", "num_key_value_heads", "scale", "actual_seq_lengths", "actual_seq_lengths_kv")
     if version:
         names = ("num_query_heads", "num_key_value_heads", "softmax_scale", "actual_seq_qlen", "actual_seq_kvlen")
@@ -221,7 +221,7 @@ def test_attention_takes_other_lengths_in_each_replay(version):
         with torch.npu.stream(update):
             torch.npu.graph_task_update_begin(update, handle)
             launch(lengths)
-            update.synchronize()  # as torch_npu does after each operator where launches block
+            update.synchronize()  # torch_npu does so after each operator with ASCEND_LAUNCH_BLOCKING=1
             torch.npu.graph_task_update_end(update)
         update.synchronize()
         graph.replay()

@@ -40,7 +40,7 @@ def programs(compiler, tmp_path_factory):
 
 def run(*command, **settings):
     kept = {name: value for name, value in os.environ.items() if not name.startswith("TORCH_ACLNN_HOST_")}
-    kept.pop("LD_LIBRARY_PATH", None)  # the program's own search path has to do
+    kept.pop("LD_LIBRARY_PATH", None)  # the program's own search path must suffice
     return subprocess.run([*map(str, command)], env=kept | settings, capture_output=True, text=True, timeout=300)
 
 

@@ -8,7 +8,7 @@ import pytest
 from support.subprocesses import output_of
 
 
-# The next two need a process in which nobody has given aclInit a default device, as torch_npu does.
+# The next two need a process of their own: in this one torch_npu has given aclInit a default device.
 def test_thread_without_a_device_has_none(run_engine):
     ended = run_engine("device = ctypes.c_int32(-7); print(acl.aclrtGetDevice(ctypes.byref(device)), device.value)")
     assert ended.stdout.split() == ["107002", "-7"]
@@ -81,7 +81,7 @@ def test_visible_devices_are_counted(run_engine, devices, visible, count):
 
 
 def test_visible_devices_count_from_the_first_use_on(run_engine):
-    """Not from the time on at which the engine is loaded, or asked for something else."""
+    """They do not count from the time at which the engine is loaded, or asked for something else."""
     ended = run_engine(
         "import os\n"
         "count = ctypes.c_uint32(); acl.aclrtGetSocName()\n"
@@ -190,7 +190,7 @@ def test_deterministic_option_reads_back(ascendcl, set_, get):
 
 def test_an_option_that_nobody_has_set_for_the_context_is_refused(ascendcl):
     before, value = ascendcl.create("aclrtGetCurrentContext"), c_int64()
-    context = ascendcl.create("aclrtCreateContext", 0)  # is then the current one
+    context = ascendcl.create("aclrtCreateContext", 0)  # becomes the current one
     ascendcl.refuses(100000, "has been set for the context, got 2", "aclrtCtxGetSysParamOpt", 2, byref(value))
     ascendcl.ok("aclrtDestroyContext", context)
     ascendcl.ok("aclrtSetCurrentContext", before)

@@ -58,7 +58,7 @@ OF_THE_ENGINE = [
 UNDERSTOOD = ("", " ", "leaks", " strict , leaks,", ",async", ",".join(word for word in WORDS if word not in ("float64", "keep_handles")))
 OF_PYTHON = [(name, value) for name in ("TORCH_ACLNN_ENGINE", "TORCH_ACLNN_IMPORT_HOOK", "TORCH_ACLNN_LOOP") for value in MALFORMED[name]]
 
-# Each value in a process that is forked from one that has not called the engine yet.
+# Each value is tried in a forked process, whose parent has not called the engine yet.
 ASK_EACH = """
 import json, os
 libc = ctypes.CDLL(None)

@@ -1,4 +1,4 @@
-"""Programs that forget to wait: TORCH_ACLNN_HOST_MODE=check_streams tells of it, and TORCH_ACLNN_HOST_DELAYS shows what comes of it."""
+"""Programs that forget to wait: TORCH_ACLNN_HOST_MODE=check_streams names them, and TORCH_ACLNN_HOST_DELAYS gives wrong results."""
 
 import json
 import re

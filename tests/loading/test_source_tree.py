@@ -20,7 +20,7 @@ COMMAND = str(Path(sys.executable).parent / "torch-aclnn")
 
 @pytest.fixture(scope="module")
 def inside(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, ...]:
-    """Return what a command line begins with to run in the root of a tree that is not built."""
+    """Return the beginning of a command line that runs in the root of a tree that is not built."""
     tree = tmp_path_factory.mktemp("clone")
     shutil.copytree(ROOT / "torch_aclnn", tree / "torch_aclnn", ignore=shutil.ignore_patterns("toolkit", "_C.*", "__pycache__"))
     for module in ("torch_aclnn_command.py", "torch_aclnn_pytest.py"):

@@ -13,7 +13,7 @@ from support.training import VARIANTS, one_step
 # The transformer has nothing that could be converted.
 CASES = [(name, kind) for name in RECIPES for kind in VARIANTS if name != "transformer" or kind == "torch"]
 
-# How often an entry point runs in one step. A padding of the very input has no gradient.
+# How often an entry point runs in one step. No gradient goes through a padding of the network's input.
 TORCH_NPU_CALLS = {
     "lenet": {"aclnnAvgPool2dBackward": 2},
     "resnet": {"aclnnBatchNormBackward": 20, "aclnnMean": 1},

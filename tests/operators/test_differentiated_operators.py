@@ -45,7 +45,7 @@ def test_opcheck(device, operator):
 
 
 def derivatives_in_cpp(function, x: Tensor, weights: Tensor) -> tuple[Tensor, ...]:
-    """Return the first derivative, and the gradients of its sum of squares: zeros by an input in which the function is linear."""
+    """Return the first derivative, and the gradients of its sum of squares, which are zeros for an input that it does not depend on."""
     leaves = x.clone().requires_grad_(), weights.clone().requires_grad_()
     (first,) = torch.autograd.grad(function(leaves[0]), leaves[0], leaves[1], create_graph=True)
     return first.detach(), *torch.autograd.grad(first.square().sum(), leaves, materialize_grads=True)

@@ -68,7 +68,7 @@ def test_vmap_takes_any_dimension_and_can_be_nested(device, case):
         mapped = func.vmap(function, in_dims=dim, out_dims=dim)(torch.stack(inputs[0], dim))
         close(mapped, torch.stack(rows[0], dim))
     nested = func.vmap(func.vmap(function, in_dims=1, out_dims=0), in_dims=2, out_dims=1)
-    # The inner one maps dimension 1 of what the outer one leaves, which maps dimension 2 of all.
+    # The outer one maps dimension 2 of all, and the inner one dimension 1 of what that leaves.
     mapped = nested(torch.stack([torch.stack(row, 1) for row in inputs], 2))
     close(mapped, torch.stack([torch.stack(row) for row in rows], 1))
 

@@ -55,7 +55,7 @@ def kept(layer, input):
 
 
 def pyramid(modules):
-    """A chain as in front of a classifier, of torch.nn's modules or ours, which alone holds what is between its layers."""
+    """Return a chain of torch.nn's layers or of ours; nothing else holds the results between them."""
     return nn.Sequential(
         modules.ReplicationPad2d(2),
         modules.AvgPool2d(3, stride=2),

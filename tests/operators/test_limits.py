@@ -1,4 +1,4 @@
-"""What torch takes and the operators' documents do not: torch's own path, by function, convert and patch; and numpy's integers."""
+"""Calls that torch takes and the operators' documents do not, which take torch's own path; and integers of numpy."""
 
 import contextlib
 

@@ -14,7 +14,7 @@ from torch.ops import torch_aclnn as ops
 from support.samples import Draw, awkward_values, bits
 
 FEW = 3
-Backward = Callable[..., Tensor]  # of a gradient and the result's shape; or into `out`
+Backward = Callable[..., Tensor]  # takes a gradient and the result's shape, and maybe `out`
 
 
 def draw_avg_pool2d(draw: Draw) -> tuple[tuple[int, ...], tuple[int, ...], Backward]:

@@ -27,7 +27,7 @@ def test_large_results_have_the_bits_of_small_ones(name, dtype, channels_last):
 
 @pytest.mark.parametrize("channels", [5, 40])
 def test_rows_of_channels_are_read_ahead_within_their_indices(channels):
-    """Of a gradient beyond the cache; an index behind the last one would lie in a page that cannot be read."""
+    """The gradient is beyond the cache, and an index behind the last one would lie in a page that cannot be read."""
     size = (8, 9, 10)
     count = count_beyond_the_cache((channels, *size), torch.float16)
     gradient = torch.randn(count, channels, *size, dtype=torch.float16).to(memory_format=torch.channels_last_3d)

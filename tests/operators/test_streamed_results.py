@@ -83,7 +83,7 @@ def test_large_results_may_begin_within_an_element(name):
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
 @pytest.mark.parametrize("window", [(2, 2, 0), (2, 3, 0), (3, 3, 1), (5, 5, 2)], ids=str)
 def test_pooling_of_wide_cells_beyond_the_cache_ends_cells_within_lines(window, dtype, channels):
-    """Each window's cell is copied to several places, of which gaps between windows have none."""
+    """Each window's cell is copied to several places, and nothing is copied to gaps between windows."""
     kernel, step, padding = window
     size, pooling = (channels, 11, 13), ([kernel] * 2, [step] * 2, [padding] * 2, False, True, None)
     shape = (count_beyond_the_cache(size, dtype), *size)

@@ -16,7 +16,7 @@ Layout = Callable[[Tensor], Tensor]
 
 # A linear map has no truncation error, so a step of 1 makes float32 exact enough.
 STEP_IN_FLOAT32 = {"eps": 1.0, "atol": 1e-4, "rtol": 1e-4}
-# Of a function that is not linear the step is a compromise between truncation and rounding.
+# For a function that is not linear the step is a compromise between truncation and rounding.
 CURVED_STEP_IN_FLOAT32 = {"eps": 1e-2, "atol": 1e-2, "rtol": 1e-2}
 
 

@@ -22,7 +22,7 @@ class Entry:
     ours: Callable[..., Any] | None  # takes what torch's function or module class takes; None where there is only torch's own
     variant: str = ""
     part: str = ""  # names the samples of this operator where several operators share an entry of PyTorch's
-    takes: Callable[[Any], bool] = lambda sample: True  # whether a sample of PyTorch's is of that part
+    takes: Callable[[Any], bool] = lambda sample: True  # whether one of PyTorch's samples belongs to it
     lists_double: bool = False  # CANN's operator takes DOUBLE, so the default engine does
     differences_are_gradients: bool = True  # PyTorch skips gradcheck for an entry whose samples feed one place from two
     is_linear: bool = True

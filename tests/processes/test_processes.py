@@ -148,7 +148,7 @@ def test_interrupt_of_a_long_operator_ends_the_process(settings):
 
 @pytest.mark.exhaustive
 def test_memory_is_flat_over_many_calls():
-    """As many calls of operators as 200,000 steps of training a linear model take."""
+    """The calls are as many as in 200,000 steps of training a linear model."""
     code = """
     import os, torch, torch_aclnn
     def resident():

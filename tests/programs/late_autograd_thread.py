@@ -1,4 +1,4 @@
-"""Ends while autograd's thread for npu has yet to drop what it used: it runs only when no other thread does, on one processor for all."""
+"""Ends before autograd's thread for npu has dropped what it used: that runs only when no other thread does, and all share a processor."""
 
 import os
 from pathlib import Path

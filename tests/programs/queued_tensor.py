@@ -1,4 +1,4 @@
-"""Sends an npu tensor to another process, which reads and changes it; prints what it is in the end in this one."""
+"""Sends an npu tensor to another process, which reads and changes it; prints its values in this process afterwards."""
 
 import torch_aclnn  # noqa: F401
 import torch

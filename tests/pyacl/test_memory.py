@@ -8,7 +8,7 @@ HOST_TO_DEVICE, DEVICE_TO_HOST = 1, 2
 
 
 def test_a_sample_copies_to_a_stream_and_back(acl, stream, allocate):
-    """The steps of pyACL's samples: an array to the device and back, in stream order, between two events."""
+    """Do what pyACL's samples do: copy an array to the device and back, in stream order, between two events."""
     start, end = (acl.rt.create_event_with_flag(acl.ACL_EVENT_TIME_LINE)[0] for _ in range(2))
     array = numpy.arange(12, dtype=numpy.int32).reshape(3, 4)
     size, device, back = array.nbytes, allocate(array.nbytes), bytes(array.nbytes)

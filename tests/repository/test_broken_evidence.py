@@ -15,7 +15,7 @@ from support.marks import host_engine_only
 
 pytestmark = [host_engine_only, pytest.mark.exhaustive]
 
-# What torch_npu launches for the operators that have a row of their own.
+# The entry points that torch_npu launches for the operators of ATen that have a row.
 OF_ATEN = {
     "avg_pool2d": "aclnnAvgPool2d",
     "adaptive_avg_pool2d": "aclnnAdaptiveAvgPool2d",
@@ -30,12 +30,12 @@ OF_ATEN = {
     "var_mean": "aclnnVarMean",
 }
 
-# What a row says is taken, and the code of an entry point that does not take it.
+# Words for what an entry point takes, and the code with which a fault refuses it.
 REFUSED = {r"\b(null|absent)\b": 161001, r"\b(taken|FLOAT|DOUBLE|INT\d+|float\d+)\b": 161002}
 
 
 def broken_properties() -> Iterator[tuple[str, str]]:
-    """Yield the faults that break a property, refusals of what is taken and wrong results, with each test that holds it."""
+    """Yield faults that break what a row states, refusals and wrong results, with each test that must fail then."""
     for names, relied_on, _, tests in rows(ENTRY_POINTS) + rows(ATEN):
         faults = [f"GetWorkspaceSize:1-={code}" for words, code in REFUSED.items() if re.search(words, relied_on)]
         if not re.search(r"\b(taken|null)\b", relied_on):  # such a row is about nothing else

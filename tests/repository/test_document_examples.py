@@ -22,7 +22,7 @@ NOT_RUN_COUNT = 2
 # What runs before the blocks of a page that use names without defining them.
 ASSUMED = dict.fromkeys(("README.md", "README.zh-CN.md"), "model = torch.nn.Sequential(torch.nn.AvgPool2d(2))")
 
-# Of these the rest of the line belongs to Python.
+# Commands behind which the rest of the line belongs to Python.
 RUNS_A_PROGRAM = ("run", "coverage", "dryrun")
 
 

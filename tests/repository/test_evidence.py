@@ -21,7 +21,7 @@ UNDEFINED = set(undefined_symbols(Path(_C.__file__)))
 
 
 def is_of_tensors(name: str) -> bool:
-    """Return whether ATen has an operator of the name that gives a tensor of a tensor, or makes one."""
+    """Return whether ATen has an operator of this name that returns tensors, and takes one first or is a function of torch."""
     schemas = torch._C._jit_get_schemas_for_operator(f"aten::{name}")
     gives = any("Tensor" in str(result.type) for schema in schemas for result in schema.returns)
     return gives and any(schema.arguments and ("Tensor" in str(schema.arguments[0].type) or name in dir(torch)) for schema in schemas)

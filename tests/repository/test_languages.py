@@ -19,7 +19,7 @@ def text(page: str) -> str:
 
 
 def blocks(page: str) -> list[str]:
-    """Return the blocks of code with the language and the comment before each, without comments in the code, which are translated."""
+    """Return the blocks of code with the language and the comment before each; comments in the code, which are translated, are cut."""
     found = re.findall(r"(?:^<!-- .* -->\n)?^```.*?^```$", text(page), re.MULTILINE | re.DOTALL)
     return [re.sub(r" *(?<![\w!])#.*", "", block) for block in found]
 

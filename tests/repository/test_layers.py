@@ -21,7 +21,7 @@ DRAWN = ("csrc", "csrc/engine", "csrc/extension", "torch_aclnn")
 # Of the runtime, which is one box of the picture: each folder may include those before it.
 RUNTIME = ("error", "config", "fault", "diagnostics", "call", "device", "memory", "stream", "graph", "operator_by_name")
 
-# Of the other entry points: the families, and adapter/ and numerics/, which all may include, by which others each includes.
+# The folders of csrc/engine/aten, with the others that each includes; all may include adapter/ and numerics/.
 ATEN = {
     "adapter": "numerics",
     "attention": "matmul quantization random",

@@ -188,14 +188,14 @@ class Row:
     """What the tests know of one operator.
 
     Attributes:
-        dims: of the planes of its inputs.
-        entry_point: for the tests of the C interface.
-        function: for those of torch_aclnn.functional.
-        operator: for those of torch.ops.torch_aclnn.
-        limits: for those of what torch's own function takes.
-        gradient: the definition, of lists and shapes.
-        tensor_gradient: the definition, of tensors.
-        planes: for the tests of what is linear in the output's gradient.
+        dims: the number of dimensions of a plane of its inputs.
+        entry_point: what the tests of the C interface use.
+        function: what the tests of torch_aclnn.functional use.
+        operator: what the tests of torch.ops.torch_aclnn use.
+        limits: calls at and beyond the limits, which torch's own function takes.
+        gradient: the definition of the gradient, on lists and shapes.
+        tensor_gradient: the same definition, on tensors.
+        planes: what the tests of poolings and paddings use, whose gradients are linear.
 
     """
 

@@ -16,7 +16,7 @@ from support.tensors import Tensor, tensors_of
 # The products by their generation, as TORCH_ACLNN_HOST_SOC names them.
 INFERENCE, A2, A3 = ("Ascend310P3",), ("Ascend910B3",), ("Ascend910_9391",)
 EDGE = ("Ascend310B1",)  # offers no operator
-UNTOLD = ("Ascend950PR_9599",)  # no page tells: taken where torch_npu calls the operator, refused in strict mode
+UNTOLD = ("Ascend950PR_9599",)  # on no page: taken where torch_npu calls the operator, refused in strict mode
 GENERATIONS = {"inference": INFERENCE, "A2": A2, "A3": A3, "310B": EDGE, "950": UNTOLD}
 PRODUCTS = tuple(product for products in GENERATIONS.values() for product in products)
 

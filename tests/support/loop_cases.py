@@ -62,7 +62,7 @@ ADAPTIVE = (
     ((40, 2, 7, 8, 5), (3, 5, 1)),
     ((4, 4, 6, 9, 8), (6, 4, 3)),
 )
-# The input's shape and the padding, of each operator whose mode takes it.
+# The input's shape and the padding, for each operator whose mode takes that padding.
 PADDINGS = (
     ((48, 2, 9, 30), (1, 5, 2, 8)),
     ((3, 3, 48, 10), (3, 4, 1, 0)),

@@ -50,7 +50,7 @@ NOT_OFFERED = {operator.name for operator in OPERATORS if not any(PRODUCT in row
 of_the_950 = pytest.mark.of_the_950
 of_a2_and_a3 = pytest.mark.skipif(PRODUCT not in ("A2", "A3"), reason="what the test expects is of A2 and A3")
 
-# Such as max_unpool3d with the int32 indices of max_pool3d. Under queue mode 2 the refusal of torch_npu's own call would come late, and
+# One is max_unpool3d with the int32 indices of max_pool3d. Under queue mode 2 the refusal of torch_npu's own call would come late, and
 # torch_npu would drop all that follows.
 beyond_the_documents = pytest.mark.skipif(STRICT, reason="torch_npu's own operators are called beyond the documents, which strict refuses")
 

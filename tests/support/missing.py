@@ -1,4 +1,4 @@
-"""A program in which an entry point is missing that the engine has: what is said of a missing one stays testable as the engine grows."""
+"""A program without one of the engine's entry points, so that what is said of a missing one can be tested as the engine grows."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The names that a shared library takes from others: the undefined symbols of a 64-bit ELF file."""
+"""The undefined symbols of a 64-bit ELF file, which a shared library takes from others."""
 
 import re
 import struct
@@ -36,7 +36,7 @@ def qualified_name(symbol: str) -> str:
 
 
 def is_of_torch_npu(symbol: str) -> bool:
-    """Return whether a symbol that the extension takes from others is torch_npu's: in its namespaces, or in none, as op-plugin's."""
+    """Return whether a symbol is torch_npu's: in one of its namespaces or, as op-plugin's are, in none."""
     name = qualified_name(symbol)
     of_no_namespace = bool(name) and "::" not in name and not name.startswith("THP")  # those are Python's
     return of_no_namespace or re.search(r"(?<!\d)(6at_npu|7c10_npu|9torch_npu)", symbol) is not None

@@ -56,7 +56,7 @@ def close(actual: Tensor, expected: Tensor) -> None:
 
 
 def without_the_name_of_torch_2_13(device: str) -> None:
-    """Train one step where torch.distributed has the older name of a collective alone; not one of USES, as later ones need the other."""
+    """Train one step where torch.distributed has the older name of a collective; not one of USES, because others need the newer one."""
     if hasattr(dist, "all_gather_single"):
         del dist.all_gather_single
     whole, part = joint(device, 4, sizes=(3, 2))

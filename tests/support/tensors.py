@@ -69,7 +69,7 @@ def every_tensor(arguments: Mapping[str, Any], /, *, except_for: tuple[str, ...]
     return {name: fields for name in tensors_of(arguments) if name not in except_for}
 
 
-# How a test of strided tensors lays out one of rank 4.
+# Layouts of a tensor of rank 4, for tests of strided tensors.
 LAYOUTS: dict[str, dict[str, Any]] = {
     "offset": {"offset": 5},
     "channels last": {"order": (0, 2, 3, 1), "offset": 3},

@@ -48,7 +48,7 @@ def cast(tensor: Tensor, device: str, dtype: torch.dtype) -> Tensor:
 
 @contextlib.contextmanager
 def variant(kind: str, model: nn.Module) -> Iterator[nn.Module]:
-    """Give the model, within the block, the operators that `kind` means."""
+    """Let the model use the operators that `kind` names until the end of the block."""
     with torch_aclnn.patch(batch_norm=True) if kind == "patch" else contextlib.nullcontext():
         yield torch_aclnn.convert(model, batch_norm=True) if kind == "convert" else model
 

@@ -173,7 +173,7 @@ def compared(got: torch.Tensor, exact: Any, scale: float) -> str:
         differs = (got != expected) & (exact != torch.iinfo(torch.int64).min)  # which stands for what is no number
         return f"expected {expected.tolist()}, got {got.tolist()}" if differs.any() else ""
     expected, got, tolerance = (*(x.to(exact_type(got.dtype)) for x in (expected, got)), TOLERANCE.get(got.dtype, 1e-10))
-    # What is too small for the type counts as 0, of which an infinity makes a number that is none.
+    # A number too small for the type became 0, and 0 times an infinity is NaN, where the definition has an infinity.
     undefined = ~torch.isfinite(expected) & ~torch.isfinite(got) & (expected.isnan() | got.isnan())
     bound = tolerance * max(expected.abs().nan_to_num(0, 0).max().item() if got.numel() else math.inf, scale)
     is_close = torch.isclose(got, expected, tolerance, bound) | undefined

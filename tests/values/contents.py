@@ -1,4 +1,4 @@
-"""What the tensors of a call are full of: numbers for which an operator is defined."""
+"""What the tensors of a call are filled with: numbers for which an operator is defined."""
 
 import functools
 import re
@@ -22,7 +22,7 @@ OTHERS = {re.compile(f"aclnn({pattern})"): kind for pattern, kind in {
     r"RingAttentionUpdate\.\w*Sum": "positive",
     r"MoeComputeExpertTokens\.sortedExperts": "ascending",
     r"MoeGatingTopKSoftmax\.x": "finite",
-    r"IndexPutImpl\.values|InplacePut\.source|MaxUnpool[23]d\.self": "equal",  # which of several goes to one place is not said
+    r"IndexPutImpl\.values|InplacePut\.source|MaxUnpool[23]d\.self": "equal",  # it is not defined which of several stays at one place
     r"LinalgCholesky\.self": "definite",
     r"\w*Attention\w*\.\w+": "small",  # of large scores float32 has few places left
     r"(Cump|P)rod\w*\.\w+": "small",  # an infinity on the way times a 0 is no number
@@ -42,7 +42,7 @@ def fill(rng: Random, entry_point: str, name: str, tensor: torch.Tensor) -> None
     """Give a tensor other numbers."""
     generator = torch.Generator().manual_seed(rng.getrandbits(40))
     kind = next((kind for pattern, kind in OTHERS.items() if pattern.fullmatch(f"{entry_point}.{name}")), "")
-    if name == "attenMask":  # some position counts
+    if name == "attenMask":  # at least one position counts
         tensor.copy_(triangle() if tensor.shape == triangle().shape else torch.rand(tensor.shape, generator=generator) < 0.3)
         tensor[..., :1] = 0
     elif kind == "equal":

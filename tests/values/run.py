@@ -32,7 +32,7 @@ class Calls:
         self.refused: dict[str, Counter[str]] = defaultdict(Counter)
 
     def make(self, number: int) -> list[tuple[str, str]]:
-        """Make the calls of a number, and return the entry point and the call where another result came than the definition has."""
+        """Make the calls of a number; return the entry point and the call of each whose result differs from the definition."""
         before = torch.get_default_dtype()
         torch.set_default_dtype(torch.float64)
         try:

@@ -1,4 +1,4 @@
-"""What a run with one version of torch_npu comes to."""
+"""The outcome of the tests with one version of torch_npu."""
 
 import importlib.util
 import os
@@ -20,7 +20,7 @@ OLDER_NAMES = "tests/distributed/test_older_names.py"
 FOLDERS = ("operators", "loading", "processes", "commands", "check", "aten", "by_name", "host", "graphs")
 
 _SHORTCOMING = re.compile(r"torch_npu [\d.]+(?: to [\d.]+)?: (.*)")
-# Which tests failed, in the environment that they ran in.
+# pytest's cache, in the environment of the run, has the tests that failed.
 CACHE = Path(sys.prefix) / "pytest_cache"
 
 _NAMED = re.compile(rb"(?<=\x00)(aclnn[A-Z][A-Za-z0-9]*)GetWorkspaceSize(?=\x00)")

@@ -12,7 +12,7 @@ from support.status import BEYOND_STORAGE, INVALID
 
 
 def test_what_is_written_may_exceed_the_storage_that_its_handle_tells():
-    """Within its allocation, as hardware takes it, but for strict mode; what is read may not."""
+    """It lies within its allocation, as on an NPU, and strict mode refuses it; what is read may not exceed the storage."""
     memory, source = torch.zeros(5, device=DEVICE), torch.tensor([1.0, 2, 3], device=DEVICE)
     output = described(memory.data_ptr(), [3], [2], [3])
     if STRICT:

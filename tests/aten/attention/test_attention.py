@@ -46,7 +46,7 @@ ENDS = {"actual_seq_qlen": [2, 5], "actual_seq_kvlen": [3, 7]}
     ],
 )
 def test_sinks_and_ropes(version, layout, rope, sink):
-    """The result and all gradients of one call; of packed sequences each attends to itself."""
+    """Compare the result and all gradients of one call, in which each packed sequence attends to itself."""
     function = getattr(torch_npu, f"npu_fusion_attention{version}")
     packed = layout == "TND"
     shapes = [(5, 4, 8), (7, 2, 8), (7, 2, 6)] if packed else [(2, 4, 5, 8), (2, 2, 7, 8), (2, 2, 7, 6)]
@@ -91,7 +91,7 @@ MODES = {0: [ALL] * 3, 2: [None] * 3, 3: [CAUSAL] * 3, 4: [BAND] * 3, 7: [CAUSAL
 
 @pytest.mark.parametrize(("mode", "softmax_layout"), [*((mode, "") for mode in MODES), (3, "TND")])
 def test_sequences_below_each_other(mode, softmax_layout):
-    """Each attends to itself only; modes 7 and 8 are of ranks that share a sequence, the last or the first of theirs."""
+    """Each sequence attends to itself only; in modes 7 and 8 ranks share a sequence, the last or the first of theirs."""
     query_lengths, key_lengths = (3, 1, 4), {2: (3, 1, 4), 8: (5, 1, 4)}.get(mode, (3, 2, 6))
     q, k, v = torch.randn(8, 4, 8), torch.randn(sum(key_lengths), 2, 8), torch.randn(sum(key_lengths), 2, 8)
     ends = [torch.tensor(lengths).cumsum(0).tolist() for lengths in (query_lengths, key_lengths)]

@@ -31,7 +31,7 @@ RETRIES = 4  # with the shape that phase 1 asks for
 
 
 def drawn(caller: Caller, seed: int, number: int) -> tuple[Call, list[Outcome]]:
-    """Return a call as it was made last, and what became of it each time."""
+    """Make a drawn call, again with shapes that phase 1 asks for; return it as it was made last, and the outcome of each time."""
     draw = Draw(seed, number)
     call = draw.call()
     outcomes = [caller.outcome(call)]

@@ -1,4 +1,4 @@
-"""Each input in other shapes and data types, and full of integers that may be no positions, one change at a time."""
+"""Calls with one change each: an input of another shape or data type, or full of integers that may be no positions."""
 
 import re
 import struct
@@ -20,8 +20,8 @@ VALUES = (-1, 2, 10_000_000)  # positions of TENSOR are 0 and 1 along a dimensio
 OF_VALUES = re.compile(
     r"values (in \[|that|with the sum|other than 0)|out of (range|bounds)|singular|multinomial|chosen tokens"
     r"|of all ranks|communicator was lost|must be between|numbers with the sum|roundMode: expected|at least one copy|positive-definite"
-    r"|aclnnIndex: out: expected the result's shape|aclnnIndexPutImpl: .* indexing result"  # of masks that choose too few
-    r"|a communicator with windows"  # which the ranks of the program register, or not
+    r"|aclnnIndex: out: expected the result's shape|aclnnIndexPutImpl: .* indexing result"  # a mask chooses too few
+    r"|a communicator with windows"  # whether its ranks have registered windows
 )
 
 

@@ -69,7 +69,7 @@ class Memory:
         self.found = np.frombuffer(self._client.acl.read(self._base, self._end), np.uint8)
 
     def changed(self, *, any_written: bool) -> str:
-        """Return where bytes have changed that are no elements which the call may write; an empty text if nowhere."""
+        """Return where bytes have changed that the call may not write; an empty text if nowhere."""
         differs = self.found != self._image[: self._end]
         for place, (begin, where) in self._places.items() if any_written else ():
             if where is not None and self.is_written(place):

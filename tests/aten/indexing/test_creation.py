@@ -12,7 +12,7 @@ FROM = (torch.float32, torch.int64, torch.bool, torch.bfloat16)
 
 
 def created(name, make, *dtypes):
-    """A call without tensors. The input only says on which device."""
+    """Return cases of calls without tensors; the input only says on which device."""
 
     def on_device_of(dtype):
         return lambda x: make(device=x.device, dtype=dtype)
@@ -44,7 +44,7 @@ CASES = [
     *rows("copy_", lambda x, y: x.copy_(y), randn(3, 4), randn(4), layouts=LAYOUTS),
     *[
         case
-        for to in ALL_DTYPES  # each from one type, and a number, an integer and a truth value from each
+        for to in ALL_DTYPES  # from each type of FROM to each of them, and from the first to the others
         if to not in (torch.float64, torch.uint8)  # torch_npu gives float32; a negative number has no value there
         for case in rows(f"to-{to}", lambda x, to=to: x.to(to), randn(3, 4), dtypes=FROM if to in FROM else FROM[:1])
     ],

@@ -19,7 +19,7 @@ def by_rows(x, weights):
 
 
 def by_columns(x, weight):
-    """Rows of x and of the weight, of which a group gives a result."""
+    """Return a product for each group of rows, which x and the weight have in common."""
     return torch.stack([a.double().T @ b.double() for a, b in zip(x.split(SIZES), weight.split(SIZES), strict=True)])
 
 

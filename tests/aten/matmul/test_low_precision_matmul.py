@@ -20,7 +20,7 @@ FOUR_BITS = torch.tensor([0, 0.5, 1, 1.5, 2, 3, 4, 6, 0, -0.5, -1, -1.5, -2, -3,
 
 
 def powers(*shape):
-    """Exponents in pairs, as bytes, and the powers of two one by one."""
+    """Return exponents as bytes, in pairs, and the powers of two, without pairs."""
     codes = torch.randint(124, 131, shape).to(torch.uint8)
     return codes, torch.exp2(codes.double() - 127).flatten(-2)
 

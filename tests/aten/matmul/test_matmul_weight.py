@@ -36,7 +36,7 @@ def test_the_size_of_a_matmul_weight_is_that_of_the_document():
 
 @pytest.mark.parametrize(("dtype", "columns"), [(torch.float16, 16), (torch.bfloat16, 16), (torch.int8, 32)], ids=str)
 def test_a_matmul_weight_is_rearranged_in_place(dtype, columns):
-    """Blocks of 16 rows; the blocks of one column of them lie behind each other, and zeros fill up the last."""
+    """Blocks have 16 rows, the blocks of one column of blocks lie behind each other, and zeros fill up the last."""
     rows, features = 18, 35
     weight = (torch.arange(rows * features) % 100 + 1).reshape(rows, features).to(dtype)
     down, across = math.ceil(rows / 16), math.ceil(features / columns)

@@ -100,7 +100,7 @@ def test_clipped_swiglu(interleaved, dim, dtype):
 
 @pytest.mark.parametrize("has_x", [False, True])
 def test_gradients_that_nobody_wants_are_empty(has_x):
-    """As MindSpeed asks for the gradient of a rotary embedding."""
+    """MindSpeed asks for the gradient of a rotary embedding in this way."""
     dy, cos, sin, x = (torch.randn(2, 3, 4, 64, device=DEVICE) for _ in range(4))
     dx, dcos, dsin = torch.empty_like(dy), torch.empty(0, device=DEVICE), torch.empty(0, device=DEVICE)
     call("aclnnRotaryPositionEmbeddingGrad", dy, cos, sin, x if has_x else None, 1, dx, dcos, dsin)

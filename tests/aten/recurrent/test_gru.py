@@ -1,4 +1,4 @@
-"""gru.cpp: recurrent layers in every arrangement; cells, which torch computes of products and activations."""
+"""gru.cpp: recurrent layers in every arrangement; cells, which torch computes by matmuls and activations."""
 
 import pytest
 import torch

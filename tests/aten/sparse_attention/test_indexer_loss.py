@@ -43,7 +43,7 @@ def test_loss_of_the_scores(layout, kind):
         gradients.append(torch.autograd.grad(own, leaves))
 
     def statistics(values):
-        """{batch, key heads, positions, heads that share one}, or without the batch."""
+        """Return statistics as {batch, key heads, positions, heads that share one}, or without the batch."""
         shaped = [v.unflatten(0, (heads, -1)).transpose(1, 2).float() for v in values]
         return (torch.cat(shaped, 1) if layout == "TND" else torch.stack(shaped)).contiguous().to(DEVICE)
 

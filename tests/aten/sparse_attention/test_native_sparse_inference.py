@@ -10,7 +10,7 @@ from sequences import SIZE, STRIDE, check_places, importance
 
 
 def paged(tensor, table, page):
-    """{positions, heads, features} in the pages that a row of the table names."""
+    """Put {positions, heads, features} into the pages that a row of the table names."""
     pages = torch.full((8, page, tensor.shape[1] * tensor.shape[2]), 9.0).half()
     for place, rows in zip(table, tensor.flatten(1).split(page), strict=False):
         pages[place, : len(rows)] = rows

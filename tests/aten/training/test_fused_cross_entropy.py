@@ -29,7 +29,7 @@ def test_a_loss_whose_classes_are_spread(whole):
         assert parts[-1][4].tolist() == (target - first).masked_fill(missing, 0).tolist()
     largest = torch.maximum(parts[0][0], parts[1][0])
     total = sum(part[1] * torch.exp(part[0] - largest) for part in parts)
-    # What a rank has of the targets' logits is below its own largest.
+    # A rank gives the logits of its targets less its own largest logit.
     present = [torch.tensor([not int(b) for byte in part[3].tolist() for b in f"{byte:08b}"][:11], device=DEVICE) for part in parts]
     predicted = sum((part[2] + part[0] - largest) * has for part, has in zip(parts, present, strict=True))
     of_x = torch.zeros(11, 6).double()

@@ -67,7 +67,7 @@ CASES = [
 ]
 FAR = [torch.tensor([-200.0, 200.0, 3.0], dtype=torch.float64), torch.tensor([1.0, 1.0, 0.0], dtype=torch.float64)]
 ROWS = [
-    # The mean over the shape to which self is broadcast; numbers whose exponentials are beyond float32; a target of 0.
+    # A mean over the shape to which self is broadcast, numbers whose exponentials are beyond float32, and a target of 0.
     (
         *("aclnnBinaryCrossEntropyWithLogitsBackward", [drawn(1), drawn(1, 4), drawn(3, 4).abs()], (None, None, 1)),
         *(lambda g, x, y: g / 12 * (torch.sigmoid(x) - y), FLOATS[:1]),
@@ -98,7 +98,7 @@ def test_loss(case):
 @pytest.mark.parametrize("dims", [2, 4])
 def test_gradient_of_the_losses_of_scores_in_another_order(dims):
     images = torch.randn(2, 3, 4, 5) if dims == 4 else torch.randn(6, 5)
-    scores = images.transpose(-1, 1 - dims)  # of each element first
+    scores = images.transpose(-1, 1 - dims)
     target = torch.arange(scores.numel() // scores.shape[1]).remainder(scores.shape[1]).view(scores.shape[:1] + scores.shape[2:])
     grad, expected = torch.randn(target.shape), scores.contiguous().requires_grad_()
     F.nll_loss(expected, target, reduction="none").backward(grad)

@@ -77,7 +77,7 @@ def test_optimizer(name, way):
 
 @pytest.mark.skipif(not hasattr(torch.optim, "Muon"), reason="torch 2.8 and earlier do not have it")
 def test_muon():
-    """It orthogonalises a momentum in bfloat16: a last place of that type, times the rate."""
+    """Muon orthogonalises a momentum in bfloat16, so the error is a last place of that type, times the rate."""
     close(train(DEVICE, torch.optim.Muon, lr=0.1), train("cpu", torch.optim.Muon, lr=0.1), atol=0.1 * 2**-6)
 
 
@@ -163,7 +163,7 @@ def test_fused_sgd_of_half_types(dtype):
 
 @pytest.mark.parametrize("dtype", FLOATS[:2], ids=str)
 def test_signs_in_bits(dtype):
-    """The example of op-plugin's page of npu_sign_bits_pack, and back."""
+    """Pack the example of op-plugin's page of npu_sign_bits_pack, and unpack it."""
     numbers = torch.tensor([5, 4, 3, 2, 0, -1, -2, 4, 3, 2, 1, 0, -1, -2], dtype=dtype)
     packed = torch.tensor([[159], [15]], dtype=torch.uint8)
     check("aclnnSignBitsPack", (numbers, 2), packed)

@@ -63,7 +63,7 @@ def deformed(x, offset, kernel, stride, padding, dilation, parts, modulated):
 
 
 def attended(value, sizes, starts, location, weight):
-    """The samples of each head in maps of several sizes, (x, y) from 0 to 1, with their weights."""
+    """Return the weighted sums of the samples of each head, at (x, y) from 0 to 1 in maps of several sizes."""
     images, queries, heads, levels, samples = weight.shape
     out = torch.zeros(images, queries, heads, value.shape[-1], dtype=torch.float64)
     for n, q, h, level, p in itertools.product(*map(range, (images, queries, heads, levels, samples))):

@@ -1,4 +1,4 @@
-"""What the checks of collectives share: on npu each does the collective, on cpu it gives what that should, by gloo where gloo has it."""
+"""What the checks of collectives share: each does the collective on npu, and computes its result on cpu, by gloo where gloo has it."""
 
 import os
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""A process of several, as a launcher started it: two steps with DistributedDataParallel. The first rank prints what came of it.
+"""One of several processes, which a launcher started: two steps with DistributedDataParallel. The first rank prints the outcome.
 
 Without a launcher it starts two processes itself. With "killed" rank 1 ends between the steps, unless it has been restarted.
 """

@@ -77,7 +77,7 @@ def uneven_all_to_all(dtype: str) -> Check:
 
 
 def lists(name: str) -> Check:
-    """The forms with lists of tensors, also of several sizes."""
+    """Check the forms with lists of tensors, whose sizes differ."""
 
     def check(device: str, group: dist.ProcessGroup | None) -> list[torch.Tensor]:
         sizes = [1 + rank for rank in range(RANKS)]

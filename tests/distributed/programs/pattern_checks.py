@@ -65,7 +65,7 @@ def subgroup(device: str, group: dist.ProcessGroup | None) -> list[torch.Tensor]
 
 
 def asynchronous(device: str, group: dist.ProcessGroup | None) -> list[torch.Tensor]:
-    """Several at a time, computed with after wait(), and a buffer that is used again at once."""
+    """Several collectives at a time, whose results are used right after wait()."""
     tensors = [values(1000, "float32").to(device) + i for i in range(8)]
     works = [dist.all_reduce(tensor, group=group, async_op=True) for tensor in tensors]
     for work in reversed(works):

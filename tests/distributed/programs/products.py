@@ -76,7 +76,7 @@ def results(dtype: torch.dtype, rows: int) -> dict[str, float]:
 
 
 def exchanged(dtype: torch.dtype, rows: int) -> dict[str, float]:
-    """Products before and behind an exchange of each rank with each other."""
+    """Return the errors of products before and behind an exchange between all ranks."""
     generator = torch.Generator().manual_seed(4)
     shapes = ((rows, 6), (6 * RANKS, 5), (6, 4 * RANKS), (2, 6, 5), (3, 4), (4, 2))
     ranks = [[torch.randn(shape, generator=generator).to(dtype) for shape in shapes] for _ in range(RANKS)]

@@ -1,4 +1,4 @@
-"""Uses another process's memory: `import_memory.py <libdir> key|number <which>` prints the code, and the message or what is there."""
+"""Uses another process's memory: `import_memory.py <libdir> key|number <which>` prints a code, and a message or the bytes."""
 
 import ctypes
 import json

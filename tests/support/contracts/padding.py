@@ -19,7 +19,7 @@ PADDED = {
 
 
 class Pad(Contract):
-    """Padding by what the plane holds."""
+    """Padding with elements of the plane."""
 
     DEPTH = (3, (1, 2))
 

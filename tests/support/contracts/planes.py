@@ -46,7 +46,7 @@ class Contract:
         return self.gradient(values, arguments["gradOutput"].shape, arguments["self"].shape, *attributes)
 
     def many_ones(self) -> tuple[Any, ...]:
-        """Return the arguments of `call` for a gradient of ones whose sums in a half type itself would be others."""
+        """Return the arguments of `call` for a gradient of ones that a half type cannot sum exactly."""
         raise NotImplementedError
 
     def axes(self, **last: int) -> tuple[int, ...]:

@@ -20,7 +20,7 @@ CHANNELS = ("mean", "invstd", "weight", "sumDy", "sumDyXmu")
 
 
 def formula(dy: Any, x: Any, mean: Any, invstd: Any, weight: Any, sum_dy: Any, sum_dy_xmu: Any, n: Any) -> Any:
-    """The gradient of an element, or of tensors of elements and of the values of their channels."""
+    """Return the gradient of one element, or of tensors of elements, with tensors of their channels' values."""
     return ((dy - sum_dy / n) - (x - mean) * (invstd * invstd * sum_dy_xmu / n)) * invstd * weight
 
 
