@@ -5,7 +5,7 @@ import torch.nn.functional as F
 
 
 def gelu(x):
-    """By its approximation with tanh."""
+    """Return its approximation with tanh."""
     return F.gelu(x, approximate="tanh")
 
 
@@ -41,7 +41,7 @@ def halves(*shape):
 
 
 def attention(q, k, v, scale, masked=None, shift=None, sink=None):
-    """Of {heads, positions, features}, where heads of the query may share one of the keys.
+    """Attend with {heads, positions, features}, where heads of the query may share one of the keys.
 
     A sink takes part in the softmax, and has no value. Behind the result are the logarithms of the sums of exponentials, and the scores,
     with the sinks' behind those of the keys.
@@ -68,7 +68,7 @@ def exponentials(scores):
 
 
 def choices(tokens, k, experts):
-    """Experts of each token, which differ."""
+    """Return experts for each token, which are not the same."""
     return torch.stack([torch.randperm(experts)[:k] for _ in range(tokens)])
 
 

@@ -57,7 +57,7 @@ ONE_RANK = COMMUNICATOR.decode()
 
 
 def returned(info: int, *operands: torch.Tensor) -> Call:
-    """Of three tokens with two experts each of four."""
+    """Return a call for three tokens, each of which has two of four experts."""
     counts = torch.tensor([CHOICES[:3].le(expert).sum() for expert in range(4)], dtype=I32)
     return call(halves(6, 4), CHOICES[:3], ints(info), counts, floats(3, 2), *operands, ONE_RANK, 1, 0, 4)
 

@@ -47,7 +47,7 @@ class KeyedCalls:
         return None if found is None else ctypes.c_void_p(found)
 
 
-# Of half a zero point there is no quantisation.
+# There is no quantisation with half a zero point.
 OF_ZERO_POINTS = ("aclnnFakeQuantPerChannelAffineCachemask",)
 
 

@@ -107,7 +107,7 @@ def test_bfloat16_is_taken_from_a2_on(soc, answer):
     assert "FLOAT8" not in first  # which the 950 has
 
 
-# As a C program calls them. The first ones depend on the product, the others on strict mode.
+# Calls as a C program makes them. The first ones depend on the product, the others on strict mode.
 CALLS = f"""
 import sys; sys.path += [{str(Path(__file__).parent)!r}, {str(Path(__file__).parents[1])!r}]
 import torch, torch_aclnn

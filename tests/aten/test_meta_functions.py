@@ -23,7 +23,7 @@ from support.named_operators import DATA_TYPES
 from support.tensors import Tensor
 
 DRAWS = 3  # of each entry point
-# Of another operator than the one of its name, or with results in another order.
+# These are another operator than their name says, or have results in another order.
 DIFFERENT = {
     "aclnnCtcLoss": "a loss for each sequence, of which ctc_loss gives the mean",
     "aclnnFlatten": "a matrix, of the dimensions before the axis and those from it on",

@@ -145,7 +145,7 @@ def test_members_of_a_list_of_outputs_in_one_memory(name, changed, client, handl
 
 @pytest.mark.parametrize(("first", "stride", "is_sound"), [(0, 2, True), (4, 2, True), (8, 2, False), (0, 1, False)])
 def test_a_complex_output_in_the_memory_of_its_own_parts(first, stride, is_sound, client, handles):
-    """As torch_npu conjugates: the real part stays where it is."""
+    """torch_npu conjugates so: the real part stays where it is."""
     block = client.allocate(64)
     part = Tensor((3,), DType.FLOAT, strides=(stride,), storage=(8,), address=block + first)
     out = Tensor((3,), DType.COMPLEX64, strides=(1,), storage=(3,), address=block)

@@ -170,7 +170,7 @@ ROWS = [
     ("aclnnMaxPool2dWithMask", "self 1,4,4; kernelSize=2; out 1,3,3; indices INT8:1,0,32", "indices", "a mask of bytes"),
     ("aclnnFlashAttentionScore", f"{ATTENTION}; realShift 2,3", "realShift", "null"),
     ("aclnnFlashAttentionScore", f"{ATTENTION}; paddingMask 2,3", "paddingMask", "null"),
-    # As on an NPU; torch's own attention broadcasts them.
+    # An NPU refuses them, too; torch's own attention broadcasts them.
     *(
         ("aclnnFlashAttentionScore", f"{ATTENTION}; attenMask BOOL:{sizes}", "attenMask", r"shape \[3, 3\]")
         for sizes in ("1,1,1,3", "1,2,1,3", "1,3", "1,1,1")

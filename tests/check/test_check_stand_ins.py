@@ -14,7 +14,7 @@ from support.subprocesses import output_of
 pytestmark = [host_engine_only, of_a2_and_a3]
 
 SOURCE = Path(__file__).parents[1] / "host" / "programs" / "average_pooling.cpp"
-# The checks of avg_pool2d by their statuses.
+# Prints the names of the checks of avg_pool2d by status.
 CHECK = """
 import collections
 from torch_aclnn.check import worker

@@ -80,7 +80,7 @@ class Lists:
 
 
 def _text(files: Iterable[str]) -> str:
-    """Write files by folder, without what all names have."""
+    """Return files by folder, without `test_` and the ending."""
     words: list[str] = []
     folder = None
     for path in sorted(map(Path, files)):

@@ -16,7 +16,7 @@ from support.subprocesses import environment_with, run_python
 COMMAND = (str(Path(sys.executable).parent / "torch-aclnn"), "debug")
 SOURCE = Path(__file__).parents[1] / "host" / "mistakes.c"
 
-# Of each mistake the kind that the summary counts, and words of the report.
+# For each mistake the kind that the summary counts, and words of the report.
 MISTAKES = {
     "leak, no aclFinalize": (
         "leak (1)",

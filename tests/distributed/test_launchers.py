@@ -29,7 +29,7 @@ def results_of(*launcher: str, **environment: str) -> list[dict]:
 
 
 def test_torchrun_starts_killed_processes_again():
-    """With a store of its own for each attempt; otherwise torch can hand a rank the root info of the attempt before."""
+    """Each attempt has a store of its own; otherwise torch can hand a rank the root info of the attempt before."""
     launcher = (*TORCHRUN, "--standalone", "--nproc-per-node=2", "--max-restarts=1", PROGRAM, "killed")
     (result,) = results_of(*launcher, TORCH_DISABLE_SHARE_RDZV_TCP_STORE="1")
     # torch's own store, which is in the first rank's process then, listens on all addresses.

@@ -11,7 +11,7 @@ TABLE = Path(__file__).parents[2] / "docs" / "documented_apis.tsv"
 FIGURES = Path(__file__).parent / "figures.tsv"
 KEY = ("listed", "outcome", "products", "types", "reason")
 COLUMNS = (*KEY, "explanation", "APIs")
-# Of each product: pairs that are listed, those that are not though the API is, and APIs that PyTorch has no samples for.
+# For each product: pairs that are listed, those that are not though the API is, and APIs that PyTorch has no samples for.
 OUTCOMES = ("runs", "CPU", "refused", "fails in torch_npu")
 Rows = dict[tuple[str, ...], list[str]]
 

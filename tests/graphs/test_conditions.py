@@ -58,7 +58,7 @@ def test_the_branch_is_that_of_the_value_at_the_replay(acl, graphs, streams, mem
 
 
 def test_a_loop_goes_on_until_its_branch_sets_the_value_to_zero(acl, graphs, streams, memory):
-    """And each execution begins with the default."""
+    """Each execution begins with the default."""
     acl.ok("aclmdlRICaptureBegin", c_void_p(streams[0]), 0)
     handle, value = condition(acl, graphs, streams[0], initial=1, flag=1)
 

@@ -149,7 +149,7 @@ def test_group_is_of_a_captured_stream_and_has_operators_only(client, acl, graph
 
 
 def test_replay_waits_for_a_word_of_memory_and_sees_an_update_made_meanwhile(client, acl, graphs, streams, memory):
-    """As torch_npu updates a graph: the replay is under way and waits, and goes on when the update is done."""
+    """torch_npu updates a graph so: the replay is under way and waits, and goes on when the update is done."""
     with client.call(NAME, arguments(8.0)) as call, client.call(NAME, arguments(4.0)) as other:
         handle = c_void_p()
 

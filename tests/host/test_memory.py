@@ -57,7 +57,7 @@ def test_host_memory_with_attributes(ascendcl):
 
 
 def test_registered_host_memory_has_one_address(ascendcl):
-    """By the second form, of which the first one's result is asked for apart."""
+    """The second form registers it, and its address is asked for apart."""
     address, seen = ascendcl.create("aclrtMallocHost", 8192), c_void_p()
     register, pointer = ascendcl.aclrtHostRegisterV2, ascendcl.aclrtHostGetDevicePointer
     for flag in (0, 4, 8, 2 | 4):

@@ -23,7 +23,7 @@ COMPANIONS = [
     "libacl_op_compiler.so", "libge_runner.so", "libgraph.so", "libacl_tdt_channel.so", "libhccl.so", "libruntime.so", "libascend_hal.so",
     "libascend_dump.so", "libfmk_parser.so", "libascend_protobuf.so",
 ]  # fmt: skip
-# And those that pass on to libopapi, which has all operators.
+# Others pass on to libopapi, which has all operators.
 OF_OPERATORS = ["libnnopbase.so", "libopapi_nn.so", "libopapi_math.so"]
 
 

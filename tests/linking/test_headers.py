@@ -50,7 +50,7 @@ def test_what_the_runtime_exports_is_declared():
 
 
 def test_what_the_operators_export_is_declared():
-    """And libopapi has the functions of libaclnn_math, to which it forwards. What is refused has no prototype."""
+    """libopapi also has the functions of libaclnn_math, to which it forwards. What is refused has no prototype."""
     refused = {entry_point.name for entry_point in entry_points() if entry_point.refused and entry_point.name.startswith("aclnn")}
     assert exported("opapi") - refused - {f"{name}GetWorkspaceSize" for name in refused} == declared(("aclnn", "aclnnop"))
     assert exported("aclnn_math") <= exported("opapi")

@@ -59,7 +59,7 @@ def test_cmake_builds_the_example(way, tmp_path):
 
 
 def test_the_toolkit_directory_is_enough_for_a_build_system(tmp_path):
-    """As projects for CANN do it: include and lib64 of a toolkit, and the libraries that CANN has."""
+    """Projects for CANN do so: they take include and lib64 of a toolkit, and the libraries that CANN has."""
     toolkit = libdir().parent
     libraries = ["-lascendcl", "-lnnopbase", "-lopapi", "-lacl_op_compiler"]
     flags = [f"-I{toolkit}/include", f"-I{toolkit}/include/aclnn", f"-L{toolkit}/lib64", *libraries]

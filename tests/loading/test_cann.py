@@ -70,7 +70,7 @@ ANSWERS = "import torch_aclnn; print(torch_aclnn.host.is_active())"
 
 
 def test_links_put_the_engine_where_programs_look_for_cann(tmp_path):
-    """In the home folder, which counts as /usr/local/Ascend does."""
+    """The home folder counts as /usr/local/Ascend does."""
     installation, toolkit = tmp_path / "Ascend", tmp_path / "Ascend" / "ascend-toolkit" / "latest"
 
     def run(*arguments: str) -> str:

@@ -149,7 +149,7 @@ class Named(Tensor):
 
 @for_each_function_in_turn
 def test_tensor_subclasses_work(device, case):
-    """By the functions in Python, whose sums may be rounded in another order."""
+    """The functions in Python take them, whose sums may be rounded in another order."""
     inputs = case.inputs(device)
     Named.calls = []
     of_subclass = gradient(case.ours, inputs[0].as_subclass(Named), *inputs[1:]).as_subclass(Tensor)

@@ -12,7 +12,7 @@ from support.marks import beyond_the_documents, skip_if_torchs
 from support.operators import ROWS
 
 ours = torch_aclnn.functional
-# By the names of operator and case: the call within or beyond a limit, its node, and the number of dimensions of a plane.
+# For each operator and case: the call within or beyond a limit, its node, and the number of dimensions of a plane.
 WITHIN = {f"{row.name}, {name}": (call, row.limits.node, row.dims) for row in ROWS.values() for name, call in row.limits.within.items()}
 BEYOND = {
     f"{row.name}, {name}": (call, row.limits.torch_node, row.dims) for row in ROWS.values() for name, call in row.limits.beyond.items()

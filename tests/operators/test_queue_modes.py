@@ -118,7 +118,7 @@ def test_a_device_that_fails_in_phase_2_is_the_error_that_torch_npu_makes_of_its
     ids=["allocation", "other"],
 )
 def test_the_librarys_words_about_a_failing_phase_2_are_in_the_error(message, error, mode):
-    """Of torch_npu's own operators only in mode 0: a queue that they throw on reads the words twice, which are gone the second time."""
+    """torch_npu's own operators have them only in mode 0: a queue on which they throw reads the words twice, and then they are gone."""
     assert raised_by("aclnnAvgPool2dBackward", mode, message) == f"{error} False True"
 
 

@@ -45,12 +45,12 @@ def backward(case: Case, sample: Sample, layout: Layout = Tensor.detach) -> None
 
 
 def noncontiguous_forward(case: Case, sample: Sample) -> None:
-    """As forward, of tensors with gaps between their elements."""
+    """Do what forward does, on tensors with gaps between their elements."""
     forward(case, sample, noncontiguous_like)
 
 
 def noncontiguous_backward(case: Case, sample: Sample) -> None:
-    """As backward, of tensors with gaps between their elements, the output's gradient too."""
+    """Do what backward does, on tensors with gaps between their elements, the output's gradient too."""
     backward(case, sample, noncontiguous_like)
 
 

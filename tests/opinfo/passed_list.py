@@ -21,7 +21,7 @@ MINOR = ".".join(torch.__version__.split(".")[:2])
 
 PATH = Path(__file__).with_name("passed.tsv")
 
-# Of a case, by its name; and of all, by engine and version.
+# The numbers of each case by its name, and those of all cases by engine and version.
 Counts = dict[str, tuple[int, int]]
 Lists = dict[tuple[str, str], Counts]
 

@@ -109,7 +109,7 @@ def test_adjacent_channels_take_each_element_from_its_place(unpooling, channels,
 
 @for_each
 def test_the_first_index_outside_is_named_among_adjacent_channels(unpooling):
-    """In the order of the elements, where a later channel may lie before it in memory."""
+    """The first is so in the order of the elements, where a later channel may lie before it in memory."""
     plane = last(unpooling, 4, 6, 5)
     for channels in (2, 7, 32):
         for later in (None, (0, 0, 0), (6, 5, 16)):

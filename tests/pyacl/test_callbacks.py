@@ -10,7 +10,7 @@ from support.subprocesses import run_python
 
 
 def test_a_thread_runs_the_callbacks_of_a_stream(acl, stream):
-    """As the samples of asynchronous inference do it; those that block are over when the stream is."""
+    """The samples of asynchronous inference do so; callbacks that block are over when the stream is."""
     context, _ = acl.rt.get_context()
     ran, leave = [], threading.Event()
 

@@ -16,9 +16,9 @@ ROOT = Path(__file__).parents[2]
 CSRC = ROOT / "csrc"
 PICTURE = re.search(r"```mermaid\n(.*?)```", (ROOT / "docs" / "architecture.md").read_text(), re.DOTALL)[1]
 LABEL = r'[\[{]+"([^"]+)"[\]}]+'
-# What the picture shows folder by folder.
+# The picture shows the folders of these one by one.
 DRAWN = ("csrc", "csrc/engine", "csrc/extension", "torch_aclnn")
-# Of the runtime, which is one box of the picture: each folder may include those before it.
+# The folders of the runtime, which is one box of the picture: each may include those before it.
 RUNTIME = ("error", "config", "fault", "diagnostics", "call", "device", "memory", "stream", "graph", "operator_by_name")
 
 # The folders of csrc/engine/aten, with the others that each includes; all may include adapter/ and numerics/.

@@ -58,7 +58,7 @@ class Tensor {
     std::unique_ptr<char[]> memory_;
 };
 
-// Of planes of one to three dimensions.
+// The planes have one to three dimensions.
 Sizes draw_sizes(Draw& draw, int64_t smallest, const Sizes& largest) {
     Sizes sizes;
     for (int d = 0; d < 3; ++d) sizes[d] = draw.between(smallest, largest[d]);

@@ -75,7 +75,7 @@ FUNCTIONS = {
 
 
 def is_bounded(arguments: tuple) -> bool:
-    """Leave out what is allowed and would fill the memory: a tensor of gigabytes is no bad argument."""
+    """Return whether no size would fill the memory: a tensor of gigabytes is allowed, and no bad argument."""
     sizes = [n for a in arguments if isinstance(a, (tuple, list)) for n in a] + [a for a in arguments if isinstance(a, (int, np.integer))]
     return all(not isinstance(n, int) or abs(n) < 1000 or n >= 2**31 - 1 or n < -1000 for n in sizes)
 

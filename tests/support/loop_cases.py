@@ -26,7 +26,7 @@ from support.samples import awkward_values
 
 DTYPES = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 
-# Of the forward: the input's shape, kernel, stride, padding, ceil_mode, count_include_pad and divisor.
+# Arguments of the forward: the input's shape, kernel, stride, padding, ceil_mode, count_include_pad and divisor.
 AVERAGES = (
     ((40, 3, 11, 13), (3, 2), (3, 2), (0, 0), False, True, None),
     ((40, 3, 11, 13), (4, 3), (2, 2), (2, 1), True, False, None),

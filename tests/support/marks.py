@@ -40,7 +40,7 @@ refused_at_once = pytest.mark.skipif(
 # The product that the engine presents, as entry_point.GENERATIONS names it.
 _SOC = os.environ.get("TORCH_ACLNN_HOST_SOC") or "Ascend910B3"
 PRODUCT = next((product for product, socs in GENERATIONS.items() if _SOC in socs), "A2")
-# With which products of FLOAT are called: the matrix units of 310P do not take it, and 0 would keep it.
+# The cubeMathType of products of FLOAT, which the matrix units of 310P do not take, and 0 would keep.
 CUBE_MATH_TYPE = int(PRODUCT == "inference")
 # Operators whose entry points' pages do not list it: torch_aclnn's functions are torch's own there.
 NOT_OFFERED = {operator.name for operator in OPERATORS if not any(PRODUCT in row.since for row in operator.listed)}

@@ -30,5 +30,5 @@ def toolkit(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def sourced(toolkit: Path) -> tuple[str, ...]:
-    """Return what a command line begins with to run in a shell that has sourced the toolkit's set_env.sh."""
+    """Return the beginning of a command line that runs in a shell which has sourced the toolkit's set_env.sh."""
     return ("bash", "-c", f'source {shlex.quote(str(toolkit / "set_env.sh"))} && exec "$@"', "bash")

@@ -163,7 +163,7 @@ def difference(device: Device, rng: Random) -> tuple[str, str]:
 
 
 def compared(got: torch.Tensor, exact: Any, scale: float) -> str:
-    """Return how numbers differ by more than rounding, of which terms leave some that cancel: those of the scale."""
+    """Return how numbers differ by more than rounding, also that of terms of this scale that cancel."""
     if isinstance(exact, Packed):
         exact, got = exact.result, got.reshape(-1)[: exact.result.numel()].view(exact.result.shape)
     if got.shape != exact.shape:

@@ -9,7 +9,7 @@ import torch
 SPECIAL = (float("inf"), float("-inf"), float("nan"), 0.0, -0.0)
 POSITIVE = re.compile(r"var(iance)?($|Ref|Optional)|rstd|runningVar|scales?$|expAvgSq", re.I)
 POSITIONS = re.compile(r"ind(ex|ices)|label|target|idx|ids|slot|sorter", re.I)
-# By entry point and parameter: numbers within (0, 1) or above 0, that are finite, small or ascend, integers below a number.
+# For an entry point and a parameter: numbers within (0, 1) or above 0, that are finite, small or ascend, integers below a number.
 OTHERS = {re.compile(f"aclnn({pattern})"): kind for pattern, kind in {
     r"BinaryCrossEntropy(Backward)?\.(self|target)": "unit",
     r"KlDiv\w*\.target": "positive",

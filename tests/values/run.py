@@ -17,7 +17,7 @@ from .computed import Device, Unsupported, difference
 from .definitions import definition
 from .drawn import drawn, fit
 
-DRAWS, FITS, CONTENTS = 8, 6, 4  # until phase 1 takes a call; with the shapes that it asks for; calls with other numbers
+DRAWS, FITS, CONTENTS = 8, 6, 4  # to find a call that is taken, to fit its shapes, and with other numbers
 
 
 class Calls:

@@ -84,7 +84,7 @@ def test_rows_of_which_nothing_counts():
     torch.testing.assert_close(attention(*[q.to(DEVICE)] * 3, mask.to(DEVICE)).cpu(), attention(q, q, q, mask))
 
 
-# Of each of three sequences the farthest position before and behind that counts, from the last one; None is causal from the first one.
+# How far positions before and behind count in each of three sequences, from the last one; None is causal from the first one.
 ALL, CAUSAL, BAND = (9, 9), (9, 0), (2, 1)
 MODES = {0: [ALL] * 3, 2: [None] * 3, 3: [CAUSAL] * 3, 4: [BAND] * 3, 7: [CAUSAL, CAUSAL, BAND], 8: [BAND, None, None]}
 

@@ -33,7 +33,7 @@ def content_of(rng: Random, tensor: Tensor) -> bytes:
 
 
 def packed(dtype: int, value: float) -> bytes:
-    """Return the value as an element of the type; the bits that fit where it does not."""
+    """Return the value as an element of the type, cut to the bits that fit."""
     half = {DType.FLOAT16: ("<e", 2), DType.BF16: ("<f", 4)}
     if dtype in COMPLEX_TYPES:
         return packed(DType.FLOAT if dtype == DType.COMPLEX64 else DType.DOUBLE, value) * 2

@@ -9,7 +9,7 @@ from direct import call
 
 
 def window_gradient(grad, step):
-    """Of windows of two elements along the middle one of the dimensions 3, 4 and 5."""
+    """Return the gradient of windows of two elements along the middle one of the dimensions 3, 4 and 5."""
     out = torch.zeros(3, 4, 5, dtype=torch.float64)
     for i in range(grad.size(1)):
         out[:, i * step : i * step + 2] += grad[:, i].mT

@@ -7,7 +7,7 @@ from checks import DEVICE, HALVES, on_npu
 
 
 def test_next_step_of_generation():
-    """As vLLM has it: requests behind those that were asked for are padding."""
+    """Requests behind those that were asked for are padding, as in vLLM."""
     tokens, positions, slots = (torch.full((4,), 9, device=DEVICE) for _ in range(3))
     lengths = torch.tensor([3, 4, 7, 5], device=DEVICE)
     blocks = torch.tensor([[10, 11], [20, 21], [30, 31], [40, 41]], device=DEVICE)

@@ -10,7 +10,7 @@ from direct import call
 
 
 def embedded(x, positions, table, sections, half, in_turns):
-    """Of one position for each section the feature takes that of the section that it is in."""
+    """Each section has a position, which its features take."""
     angles = table.double()[positions]
     if positions.dim() == 2:
         section = [i % 3 if i < 3 * sections[1] else 0 for i in range(table.size(1) // 2)]

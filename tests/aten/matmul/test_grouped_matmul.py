@@ -73,7 +73,7 @@ def test_groups_of_some_rows():
 
 @pytest.mark.parametrize("dtype", FLOATS, ids=str)
 def test_groups_of_columns(dtype):
-    """As gradients of weights are computed: x is a view of {rows, features} with its dimensions exchanged."""
+    """Gradients of weights are computed so: x is a view of {rows, features} with its dimensions exchanged."""
     x, weight = torch.randn(8, 6).to(dtype), torch.randn(8, 3).to(dtype)
     ends = torch.tensor(SIZES).cumsum(0)
     (got,) = on_npu(torch_npu.npu_grouped_matmul, [x.T], [weight], group_list=ends, split_item=3, group_type=2)

@@ -56,7 +56,7 @@ NPU = torch.ops.npu
 
 
 def transposed_product(factor):
-    """Of {M, B, K} and {B, K, N}, which may be given in parts of the batches."""
+    """Return a row for {M, B, K} and {B, K, N}, whose product may be given in parts of the batches."""
     options = {"perm_x1": [1, 0, 2], "perm_x2": [0, 1, 2], "perm_y": [1, 0, 2], "batch_split_factor": factor}
 
     def exact(a, b):

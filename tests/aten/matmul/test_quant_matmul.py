@@ -66,7 +66,7 @@ def test_quant_matmul(transposed, batch):
 
 
 def test_quant_matmul_to_bytes():
-    """By the scale's bits, which have 10 of a FLOAT's mantissa."""
+    """The scale's bits have 10 of a FLOAT's mantissa."""
     x1, x2, scale, offset = integers(4, 16), integers(16, 6), torch.rand(6) / 1000, torch.randint(-9, 9, (6,)).float()
     got = on_npu(torch_npu.npu_quant_matmul, x1, x2, scale, offset=offset)
     kept = (scale.view(torch.int32) & -0x2000).view(torch.float32).double()

@@ -39,7 +39,7 @@ class Ffn:
         self.sent = {}
 
     def arrive(self, session, micro_batch, layer=7):
-        """As aclnnAttentionToFFN writes; some copies are for experts of other devices."""
+        """Write what aclnnAttentionToFFN writes; some copies are for experts of other devices."""
         experts = torch.randint(0, 6, (TOKENS * EACH,), generator=self.draw, dtype=torch.int32) * 2
         experts[torch.rand(TOKENS * EACH, generator=self.draw) < 0.3] = NONE
         tokens = torch.randint(-100, 100, (TOKENS * EACH, FEATURES), generator=self.draw).to(self.dtype)

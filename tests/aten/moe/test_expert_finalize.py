@@ -11,7 +11,7 @@ from direct import call
 
 @pytest.mark.parametrize("capacity", [0, 2])
 def test_gradients_of_routing_and_of_sums(capacity):
-    """Of definitions with an index for each copy, by torch's own derivatives; -1 is a copy that was dropped."""
+    """The definitions have an index for each copy, and torch's own derivatives; -1 is a copy that was dropped."""
     tokens, k, experts = 4, 2, choices(4, 2, 3)
     flat, seen, rows = experts.flatten().tolist(), [0] * 3, [-1] * 8
     for place, copy in enumerate(rows_by_expert(experts)):

@@ -55,7 +55,7 @@ def best_of_groups(biased, mode):
 @pytest.mark.parametrize("norm_type", [0, 1])
 @pytest.mark.parametrize("mode", [0, 1, None])
 def test_gating_top_k(mode, norm_type):
-    """Of the best groups, or those that a table has for the number of a token."""
+    """Experts are chosen from the best groups, or those that a table has for the number of a token."""
     x, bias, ids, table = torch.randn(5, 8), torch.randn(8) / 10, torch.tensor([3, 0, 3, 1, 2]), choices(4, 3, 8).int()
     of_groups = {"bias": bias, "k_group": 2, "group_count": 4, "group_select_mode": mode, "eps": 1e-6}
     options = {"input_ids": ids, "tid2eid": table} if mode is None else of_groups

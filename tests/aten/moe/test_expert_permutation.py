@@ -45,7 +45,7 @@ def test_unpermute_without_probabilities():
 
 
 def test_gradient_of_unpermute_without_tokens():
-    """As torch_npu calls it for CANN 9.1, unless there are probabilities."""
+    """torch_npu calls it so for CANN 9.1, unless there are probabilities."""
     grad, places = torch.randn(3, 4), torch.tensor([2, 0, 1], dtype=torch.int32)
     grads, _ = on_npu(torch.ops.npu.npu_moe_token_unpermute_grad_v2, grad, places, 3, grad.dtype)
     assert grads.cpu().equal(grad[[1, 2, 0]])

@@ -91,7 +91,7 @@ def test_products_within_sums_of_halves_are_not_rounded(function, dtype, count):
 @beyond_the_documents
 @pytest.mark.parametrize("dtype", (torch.uint8, torch.int8, torch.int16, *INTEGERS), ids=str)
 def test_integers_in_place_lose_the_fraction(dtype):
-    """As torch_npu divides for ReduceOp.AVG."""
+    """torch_npu divides so for ReduceOp.AVG."""
     values = torch.tensor([4, 5, 7] if dtype == torch.uint8 else [4, 5, -5], dtype=dtype)
     assert values.to(DEVICE).div_(2).cpu().equal(values.div(2, rounding_mode="trunc"))
     assert values.to(DEVICE).mul_(0.5).cpu().equal(values.mul(0.5).to(dtype))

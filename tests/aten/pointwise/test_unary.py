@@ -11,7 +11,7 @@ from direct import call
 from support.marks import refused_at_once
 
 INTEGERS = (torch.int64, torch.int32)
-# By the interval on which they are defined.
+# The functions, with the interval on which they are defined.
 UNARY = {
     (-4, 4): "abs neg sign ceil floor round trunc frac exp exp2 expm1 sin cos atan asinh sigmoid sinc",
     (0, 9): "sqrt",

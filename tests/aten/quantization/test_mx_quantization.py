@@ -24,7 +24,7 @@ def four_bit_numbers(packed):
 
 
 def in_four_bits(x, rounding="rint"):
-    """By counting the numbers that are not above: of two as near the one with an even code, the larger or the lower."""
+    """Round by counting numbers that are not above; of two that are as near take the one with an even code, the larger or the lower."""
     size = x.abs().clamp(max=6)
     low = torch.stack([size >= number for number in FOUR_BITS[1:]]).sum(0)
     high = (low + 1).clamp(max=7)

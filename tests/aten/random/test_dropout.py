@@ -36,7 +36,7 @@ def test_gradient_of_dropout_on_the_950():
 
 @pytest.mark.parametrize("p", [0.25, 0.0, 1.0])
 def test_dropout_with_a_mask(p):
-    """With the third version; the first does nothing where the number drops none or all."""
+    """The third version makes a mask; the first does nothing where the number drops none or all."""
     x, mask = drawn(40, 100).float(), torch.zeros(512, dtype=torch.uint8, device=DEVICE)
     out, generated = torch.empty(40, 100, device=DEVICE), torch.zeros_like(mask)
     call("aclnnDropoutV3", x, None, p, 5, 7, out, mask)

@@ -39,7 +39,7 @@ def test_a_single_layer_takes_the_entry_point():
 
 @pytest.mark.parametrize(("units", "scale"), [(5, 1), (37, 1), (64, 40)])
 def test_the_fused_lstm_cell(units, scale):
-    """In whole vectors and in the rest behind them, and with gates so large that their exponentials have no float32."""
+    """Cells are whole vectors and the rest behind them, with gates so large that their exponentials have no float32."""
     gates, hidden, bias = (scale * torch.randn(*sizes, 4 * units) for sizes in ((3,), (3,), ()))
     c, of_h, of_c = torch.randn(3, 3, units)
     leaves = [t.requires_grad_() for t in (gates, c, bias)]

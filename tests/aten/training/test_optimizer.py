@@ -100,7 +100,7 @@ def test_lbfgs():
 
 @pytest.mark.parametrize("types", [(torch.float32, torch.bfloat16), (torch.bfloat16, torch.float32)], ids=str)
 def test_gradient_of_another_type_than_the_parameter(types):
-    """As aclnnApplyAdamWV2 takes them; the moments are of FLOAT."""
+    """aclnnApplyAdamWV2 takes them so; the moments are of FLOAT."""
     generator = torch.Generator().manual_seed(0)
     values, grad = (torch.randn(4, 3, generator=generator).to(dtype) for dtype in types)
     there = [t.to(DEVICE) for t in (values, torch.zeros(4, 3), torch.zeros(4, 3))]

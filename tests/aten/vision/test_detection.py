@@ -20,7 +20,7 @@ def boxes(count):
 
 
 def overlap(a, b, mode, epsilon=0.0):
-    """Of one box with one other, {x0, y0, x1, y1} each."""
+    """Return the overlap of two boxes, {x0, y0, x1, y1} each."""
     width, height = min(a[2], b[2]) - max(a[0], b[0]), min(a[3], b[3]) - max(a[1], b[1])
     common = max(width, 0) * max(height, 0)
     first, second = (a[2] - a[0]) * (a[3] - a[1]), (b[2] - b[0]) * (b[3] - b[1])
@@ -37,7 +37,7 @@ def complete_overlap(a, b, mode):
 
 
 def bilinear(image, y, x):
-    """Of pixels that are there; the others are 0."""
+    """Interpolate pixels; those that are not there are 0."""
     top, left = math.floor(y), math.floor(x)
     total = image[:, 0, 0] * 0
     for row, by_row in ((top, top + 1 - y), (top + 1, y - top)):

@@ -25,7 +25,7 @@ def sampled(image, y, x):
 
 
 def pooled(images, regions, cells, scale, samples, *, end=0, corner=0.0, least=1.0):
-    """Of regions {image, x0, y0, x1, y1}: the mean of the samples of each cell, as many as it has pixels, or a given number."""
+    """Return for regions {image, x0, y0, x1, y1} the mean of each cell's samples, as many as it has pixels, or a given number."""
     outputs = []
     for image, x0, y0, x1, y1 in regions.tolist():
         places, counts = [], []

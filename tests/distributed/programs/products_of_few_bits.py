@@ -87,7 +87,7 @@ def experts(kind: int, other: int, mode: str | None) -> dict[str, float]:
     beside, exact_beside = numbers(other, inner, columns)
     pairs = (inner + 63) // 64
     if kind == HIF8:
-        # One scale for each factor, of the rank that multiplies.
+        # Each factor has one scale, that of the rank that multiplies.
         scales = [[t.abs() for t in drawn(1)] for _ in range(4)]
         of_x, of_weight, of_shared, of_beside = ([t.double() for t in of] for of in scales)
         exact_weight = [t * a * b for t, a, b in zip(exact_weight, of_x, of_weight, strict=True)]

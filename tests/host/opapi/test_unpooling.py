@@ -34,7 +34,7 @@ def test_each_type_of_index(aclnn, stream, contract):
         assert aclnn.run(contract.name, arguments, stream) == [pack(DType.FLOAT, value) for value in expected]
 
 
-# Of planes of 60 elements or 15: what is put where, and which of them the message tells of.
+# For planes of 60 or 15 elements: which index is put where, and which of them the message names.
 OUTSIDE = {
     "just too large": ({17: 60}, 17),
     "negative": ({0: -1}, 0),

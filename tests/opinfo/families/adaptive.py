@@ -10,7 +10,7 @@ def entries(operator: Operator) -> tuple[Entry, ...]:
     return functions_and_modules(operator)
 
 
-# Of one output cell torch makes a mean.
+# torch takes a mean where there is one output cell.
 ONE_CELL, ONE_CELL_OF_A_ROW, ONE_CELL_OF_A_VOLUME = r"\(1,\)", r".*args=\(1\)", r".*args=\(\(1,1,1\)\)"
 EXCLUSIONS = (
     no_double(r"nn\.functional\.adaptive_avg_pool2d"),

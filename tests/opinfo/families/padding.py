@@ -26,7 +26,7 @@ def entries(operator: Operator) -> tuple[Entry, ...]:
     return *functions, *modules
 
 
-# Of circular padding the paddings below the size that they extend; else ours is torch's own function, which is made of copies.
+# Circular paddings below the size that they extend; else ours is torch's own function, which is made of copies.
 WITHIN = r"(\(1,\)|\(\(1, 2\),\))"
 NOT_CROPPED = NOT_EMPTY + r"(?!.*args=\(\(-1)"
 EXACT = r"\(\(3, 3, 3, 1\),\)"

@@ -15,7 +15,7 @@ class AvgPool(Contract):
     """Average pooling; of images it has a format of its own."""
 
     planes_with_elements = False
-    # Of the last two dimensions: size, kernel, stride, padding, ceilMode, countIncludePad, divisorOverride, pooled size.
+    # For the last two dimensions: size, kernel, stride, padding, ceilMode, countIncludePad, divisorOverride, pooled size.
     CALLS = (
         ((4, 6), (2, 3), (2, 3), (0, 0), False, True, 0, (2, 2)),
         ((5, 7), (3, 3), (1, 2), (0, 0), False, True, 0, (3, 3)),

@@ -35,7 +35,7 @@ def draw_arguments(draw: Draw, dims: int) -> tuple[Any, ...]:
     return grad, [*planes, *(draw_size(draw) for _ in range(dims))]
 
 
-# By dimensions: the input's size, and what its planes are pooled to.
+# For each number of dimensions: the input's size, and what its planes are pooled to.
 CALLS: dict[int, tuple[Any, ...]] = {
     2: (
         ((1, 1, 4, 2), (3, 2)),

@@ -46,7 +46,7 @@ def draw_arguments(draw: Draw, dims: int) -> tuple[Any, ...]:
     return grad, [*planes, *size], kernel, stride, pad, ceil, draw(st.booleans()), draw(st.sampled_from([None, None, 3, -2, 0]))
 
 
-# By dimensions: size, and the attributes of the operator.
+# For each number of dimensions: size, and the attributes of the operator.
 CALLS: dict[int, tuple[Any, ...]] = {
     2: (
         ((1, 16, 4, 4), (4, 4), (1, 1), (0, 0), False, True, None),
