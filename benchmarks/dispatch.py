@@ -4,23 +4,22 @@ python -m benchmarks.dispatch            # on npu in each mode of torch_npu's ta
 python -m benchmarks.dispatch --quick    # fewer rounds
 """
 
-import argparse
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from multiprocessing.connection import Connection
-from pathlib import Path
 
 import torch_aclnn
 import torch
 from rich.console import Console
 from rich.table import Table
+from torch_aclnn.command.parser import Parser, writable
 
 from benchmarks import machine
 from benchmarks.figures import geometric_mean
 from benchmarks.pairs import autograd_pairs, operator_pairs
 from benchmarks.processes import connected_process
-from benchmarks.tables import INTERRUPTED, make_console, make_table, number, print_disturbance
+from benchmarks.tables import make_console, make_table, number, print_disturbance, report_end
 from benchmarks.timing import alternate
 
 ROUNDS, QUICK_ROUNDS = 31, 7
@@ -117,14 +116,10 @@ def _unique(values: Iterable[str]) -> list[str]:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return the exit status."""
-    parser = argparse.ArgumentParser(
-        "python -m benchmarks.dispatch", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures")
+    parser = Parser(prog="python -m benchmarks.dispatch", description=__doc__)
+    parser.add_argument("--json", type=writable, metavar="FILE", help="write all figures")
     parser.add_argument("--quick", action="store_true", help="fewer rounds")
     options = parser.parse_args(argv)
-    if options.json and not options.json.absolute().parent.is_dir():
-        parser.error(f"{options.json}: its folder does not exist")
     console, costs = make_console(), []
     rounds = QUICK_ROUNDS if options.quick else ROUNDS
     described, others = machine.describe(), machine.OtherPrograms()
@@ -134,12 +129,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         for setting in SETTINGS:
             with make_console(stderr=True).status(setting):
                 costs += measure_apart(setting, rounds)
-    except KeyboardInterrupt:
-        console.print("interrupted")
-        status = INTERRUPTED
-    except RuntimeError as error:
-        console.print(f"[red]{error}[/red]")
-        status = 1
+    except (KeyboardInterrupt, RuntimeError) as error:
+        status = report_end(console, error)
     print_costs(console, costs)
     print_disturbance(console, others.share())
     if options.json:

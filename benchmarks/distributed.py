@@ -4,22 +4,21 @@ python -m benchmarks.distributed            # 2, 4 and 8 ranks on this machine; 
 python -m benchmarks.distributed --quick    # 2 ranks, few sizes and rounds
 """
 
-import argparse
 import json
 import os
 import statistics
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
 from typing import Any
 
 from rich.console import Console
+from torch_aclnn.command.parser import Parser, writable
 
 from benchmarks import machine
 from benchmarks.figures import geometric_mean
 from benchmarks.processes import call_in_ranks
 from benchmarks.ranks import IN_A_ROW, MIB, Collective, CollectiveTime, Norm, NormTime, measure
-from benchmarks.tables import INTERRUPTED, make_console, make_table, number, print_disturbance, ratio
+from benchmarks.tables import make_console, make_table, number, print_disturbance, ratio, report_end
 
 ROUNDS, QUICK_ROUNDS = 31, 5
 NAMES = ("AllReduce", "AllGather", "ReduceScatter")
@@ -152,14 +151,10 @@ def _document(described: dict[str, Any], results: Results) -> dict[str, Any]:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return the exit status."""
-    parser = argparse.ArgumentParser(
-        "python -m benchmarks.distributed", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures")
+    parser = Parser(prog="python -m benchmarks.distributed", description=__doc__)
+    parser.add_argument("--json", type=writable, metavar="FILE", help="write all figures")
     parser.add_argument("--quick", action="store_true", help="2 ranks, few sizes and rounds")
     options = parser.parse_args(argv)
-    if options.json and not options.json.absolute().parent.is_dir():
-        parser.error(f"{options.json}: its folder does not exist")
     console, results, status = make_console(), Results(), 0
     described, others = machine.describe(), machine.OtherPrograms()
     console.print(machine.summary(described))
@@ -167,12 +162,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         for job in jobs(options.quick):
             with make_console(stderr=True).status(str(job)):
                 job.run(QUICK_ROUNDS if options.quick else ROUNDS, results)
-    except KeyboardInterrupt:
-        console.print("interrupted")
-        status = INTERRUPTED
-    except RuntimeError as error:
-        console.print(f"[red]{error}[/red]")
-        status = 1
+    except (KeyboardInterrupt, RuntimeError) as error:
+        status = report_end(console, error)
     for compared in (True, False):
         print_collectives(console, results.collectives, compared)
     print_norms(console, results.norms)

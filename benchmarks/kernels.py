@@ -18,6 +18,7 @@ import torch
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import Progress
+from torch_aclnn.command.parser import Parser, writable
 
 from benchmarks import inductor, machine
 from benchmarks.case import Case, Work
@@ -78,10 +79,8 @@ def _first_line(error: Exception) -> str:
 
 def parse(argv: Sequence[str] | None) -> tuple[argparse.Namespace, list[Case], Earlier | None]:
     """Return the options, the cases they select and the earlier figures; end the program with a message if they are wrong."""
-    parser = argparse.ArgumentParser(
-        "python -m benchmarks.kernels", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures")
+    parser = Parser(prog="python -m benchmarks.kernels", description=__doc__)
+    parser.add_argument("--json", type=writable, metavar="FILE", help="write all figures")
     parser.add_argument("--compare", type=Path, metavar="FILE", help="show our speed-up against what --json wrote earlier")
     parser.add_argument("--filter", default="", metavar="TEXT", help="only cases whose name contains it")
     parser.add_argument("--threads", type=int, metavar="N", help="threads of all contenders (default: torch's)")
@@ -95,8 +94,6 @@ def parse(argv: Sequence[str] | None) -> tuple[argparse.Namespace, list[Case], E
             parser.error(f"--{name}: expected at least 1, got {number}")
     if options.random and options.quick:
         parser.error("--random: expected no --quick, which selects from the fixed cases")
-    if options.json and not options.json.absolute().parent.is_dir():
-        parser.error(f"{options.json}: its folder does not exist")
     offered = random_cases(options.random, options.seed) if options.random else CASES
     cases = [case for case in offered if options.filter in case.name and (case.quick or not options.quick)]
     if not cases:

@@ -52,6 +52,13 @@ def print_disturbance(console: Console, share: float) -> None:
         console.print(f"[red]doubtful[/red]: other programs took {share:.0%} of the processors meanwhile; repeat this on an idle machine")
 
 
+def report_end(console: Console, error: BaseException) -> int:
+    """Print what ended a measurement, and return the exit status."""
+    interrupted = isinstance(error, KeyboardInterrupt)
+    console.print("interrupted" if interrupted else f"[red]{error}[/red]")
+    return INTERRUPTED if interrupted else 1
+
+
 def print_times(console: Console, cases: list[Figures], copy_gb_per_s: float, earlier: Earlier | None) -> None:
     """Print milliseconds and ratios per case, with geometric means per group and over all."""
     with_ideal = console.width >= WIDE  # the last but one column tells it, too

@@ -4,7 +4,6 @@ python -m benchmarks.training            # about five minutes
 python -m benchmarks.training --quick    # fewer rounds
 """
 
-import argparse
 import json
 import os
 import signal
@@ -17,6 +16,7 @@ from pathlib import Path
 
 import torch_aclnn  # noqa: F401
 from rich.console import Console
+from torch_aclnn.command.parser import Parser, writable
 from torch_aclnn.command.trace.records import read
 from torch_aclnn.command.trace.summary import by_entry_point
 
@@ -121,10 +121,8 @@ def print_times(console: Console, times: Sequence[StepTime]) -> None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return the exit status."""
-    parser = argparse.ArgumentParser(
-        "python -m benchmarks.training", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures")
+    parser = Parser(prog="python -m benchmarks.training", description=__doc__)
+    parser.add_argument("--json", type=writable, metavar="FILE", help="write all figures")
     parser.add_argument("--quick", action="store_true", help="fewer rounds")
     options = parser.parse_args(argv)
     console, others, results = make_console(), machine.OtherPrograms(), []

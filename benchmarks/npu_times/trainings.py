@@ -6,7 +6,6 @@ TABLE has a line for each training: model, sequence as 8K, nodes x NPUs, tokens 
 layout are those of the release's script in examples/ for the model, which DIR has in a bare copy Ascend+MindSpeed-LLM/repo.
 """
 
-import argparse
 import json
 import re
 import statistics
@@ -18,6 +17,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from torch_aclnn.command.parser import Parser
+
 CONSTANT = 0.39  # of the peak: what published trainings of dense models on A2 reach on the average
 _RELEASE = "1.0.RC3"
 _HEAD = ("model", "sequence", "published s", "from", "to", "error", "inside", "constant's error")
@@ -25,9 +26,7 @@ _HEAD = ("model", "sequence", "published s", "from", "to", "error", "inside", "c
 
 def main() -> None:
     """Print a line for each training, and then how good all are."""
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.npu_times.trainings", description=__doc__.splitlines()[0] if __doc__ else ""
-    )
+    parser = Parser(prog="python -m benchmarks.npu_times.trainings", description=__doc__)
     parser.add_argument("table", type=Path, metavar="TABLE", help="what NPUs took")
     parser.add_argument("--checkouts", type=Path, required=True, metavar="DIR", help="a bare copy of the repository")
     parser.add_argument("--only", default="", metavar="PATTERN", help="a regular expression that 'model sequence' has to match")

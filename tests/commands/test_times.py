@@ -10,12 +10,11 @@ from torch_aclnn.timing import communication, trace_file
 from torch_aclnn.timing.chip import Chip, ChipError, find, names
 from torch_aclnn.timing.costs import cost_of
 from torch_aclnn.timing.estimate import NoStep, estimate, summary
-from torch_aclnn.timing.formulas import FORMULAS
+from torch_aclnn.timing.formulas import FORMULAS, visible_pairs
 from torch_aclnn.timing.launches import Call, read
 from torch_aclnn.timing.pipeline import pipeline_of
 from torch_aclnn.timing.stages import Program, simulate_stages
 from torch_aclnn.timing.timeline import seconds_of, simulate
-from torch_aclnn.timing.visible import visible_pairs
 
 from support.vocabulary import RECORDS
 

@@ -12,11 +12,10 @@ from torch_aclnn.check import command as check
 from torch_aclnn.check.compare import compare
 from torch_aclnn.check.records import MODES, QUICK_MODES
 from torch_aclnn.command import coverage, debug, locations
-from torch_aclnn.command.closed_pipe import quiet
 from torch_aclnn.command.dryrun import arguments as dryrun
 from torch_aclnn.command.info import command as info
 from torch_aclnn.command.installation import own_version
-from torch_aclnn.command.parser import PYTHONS, USAGE_ERROR, Parser, add_program, program_of, writable
+from torch_aclnn.command.parser import PYTHONS, USAGE_ERROR, Parser, add_program, program_of, quiet, writable
 from torch_aclnn.command.trace import command as trace
 from torch_aclnn.loading import links
 from torch_aclnn.loading.links import INSTALLATION

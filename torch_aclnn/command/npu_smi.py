@@ -3,10 +3,9 @@
 import argparse
 import sys
 
-from torch_aclnn.command.closed_pipe import quiet
 from torch_aclnn.command.installation import own_version
 from torch_aclnn.command.npu_smi_layout import board, chip, mapping, memory, summary, topology, usages
-from torch_aclnn.command.parser import Parser
+from torch_aclnn.command.parser import Parser, quiet
 from torch_aclnn.host.devices import Device, devices
 
 _REPORTS = {"board": board, "memory": memory, "usages": usages}

@@ -2,11 +2,13 @@
 
 import argparse
 import os
-from collections.abc import Sequence
+import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
 USAGE_ERROR = 2
+_CLOSED_PIPE = 141  # as a shell says that SIGPIPE ended a program
 PYTHONS = ("script.py", "-m module", "-c code")
 
 
@@ -65,3 +67,15 @@ def writable(text: str) -> Path:
     if not os.access(path.parent, os.W_OK):
         raise argparse.ArgumentTypeError(f"expected a file in a folder that can be written, got {text}")
     return path
+
+
+def quiet(action: Callable[[], int]) -> int:
+    """Run the command and return its exit code, without a traceback where the reader of its output, such as ``head``, has ended."""
+    try:
+        try:
+            return action()
+        finally:  # after `--help` too, which ends in SystemExit
+            sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for what Python flushes at its end
+        return _CLOSED_PIPE

@@ -8,7 +8,7 @@ from torch import Tensor
 from torch.autograd import forward_ad
 from torch_aclnn.autograd._batch_norm import Arguments, composed_batch_norm, train_batch_norm
 from torch_aclnn.autograd._process_group import ProcessGroup
-from torch_aclnn.functional import _arguments, _groups, _mapped
+from torch_aclnn.functional import _arguments, _groups
 
 __all__ = ["batch_norm", "sync_batch_norm"]
 
@@ -142,8 +142,7 @@ def _batch_norm(name: str, *arguments: Any, group: ProcessGroup | None = None) -
     if training and call.eps <= 0:
         _arguments.refuse(name, "eps", "a positive number in training", call.eps)
     if training:
-        running = ("running_mean", call.running_mean), ("running_var", call.running_var)
-        _mapped.refuse_unmapped_statistics(name, call.input, *running)
+        _refuse_unmapped(name, call)
     if training and group is not None:
         return _across_processes(group, call)
     elements = call.input.numel()
@@ -154,6 +153,29 @@ def _batch_norm(name: str, *arguments: Any, group: ProcessGroup | None = None) -
     within_limits = training and elements > 0 and call.input.dim() <= _MAX_RANK
     is_ours = _arguments.is_ours("batch_norm_elemt", within_limits, *call[:5])
     return train_batch_norm(call) if is_ours else _torchs(*call)
+
+
+def _refuse_unmapped(function: str, call: Arguments) -> None:
+    """Refuse running statistics which all elements of a mapped input would update, as torch does."""
+    if torch.compiler.is_compiling() or not torch._C._are_functorch_transforms_active():
+        return
+    for parameter, value in (("running_mean", call.running_mean), ("running_var", call.running_var)):
+        if value is not None and not _levels(call.input) <= _levels(value):
+            raise RuntimeError(
+                f"{function}: {parameter}: expected a tensor that torch.vmap maps as it maps input, because it is updated in place, got "
+                "one for all elements; a module that does not need evaluation takes `track_running_stats=False`"
+            )
+
+
+def _levels(tensor: Tensor) -> set[int]:
+    """Return the levels of :func:`torch.vmap` at which a tensor is mapped."""
+    functorch = torch._C._functorch
+    levels: set[int] = set()
+    while functorch.is_functorch_wrapped_tensor(tensor):
+        if functorch.is_batchedtensor(tensor):
+            levels.add(functorch.maybe_get_level(tensor))
+        tensor = functorch.get_unwrapped(tensor)
+    return levels
 
 
 def _is_torchs_wrong() -> bool:

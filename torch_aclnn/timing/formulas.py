@@ -5,10 +5,11 @@ from collections.abc import Callable
 from typing import Any
 
 from torch_aclnn.timing.tensors import Tensor
-from torch_aclnn.timing.visible import visible_pairs
 
 CUBE, ATTENTION, ATTENTION_BACKWARD, VECTOR, INDEXED = "cube", "attention", "attention_backward", "vector", "indexed"
 _BACKWARD = 2.5  # five products in the place of two
+_ALL, _LEFT_UP, _RIGHT_DOWN, _BAND = 1, 2, 3, 4
+_SAMPLES = 64
 
 
 def _product(arguments: dict[str, Any], left: list[Tensor], right: list[Tensor], out: list[Tensor]) -> float:
@@ -59,6 +60,19 @@ def _attention(arguments: dict[str, Any], query: list[Tensor], key: list[Tensor]
     if _layout(arguments).startswith("TND") and queries and keys:
         pairs = sum(visible_pairs(q, k, *band) for q, k in zip(queries, keys, strict=False))
     return 2.0 * heads * pairs * (width + of_positions + of_values)
+
+
+def visible_pairs(queries: int, keys: int, mode: int, before: int, after: int) -> float:
+    """Return the pairs within the band of ``sparseMode``, ``preTokens`` and ``nextTokens``; blocks outside it are not computed."""
+    if mode == _ALL or queries <= 0 or keys <= 0:
+        return float(max(queries, 0) * max(keys, 0))
+    shift = keys - queries if mode in (_RIGHT_DOWN, _BAND) else 0
+    if mode in (_LEFT_UP, _RIGHT_DOWN):
+        before, after = 1 << 31, 0
+    step = max(queries // _SAMPLES, 1)
+    rows = range(step // 2, queries, step)
+    seen = (min(keys - 1, row + shift + after) - max(0, row + shift - before) + 1 for row in rows)
+    return sum(max(0, row) for row in seen) * queries / len(rows)
 
 
 def _selected(arguments: dict[str, Any], query: list[Tensor], value: list[Tensor], indices: list[Tensor], *rope: list[Tensor]) -> float:
