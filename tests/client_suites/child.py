@@ -19,6 +19,7 @@ from pathlib import Path
 from .records import write_line as write
 
 LONGEST_MESSAGE = 8000
+PRELOADED = ["torch_aclnn", "torch_npu.testing.testcase"]
 
 
 def name(test: unittest.TestCase) -> str:
@@ -166,15 +167,16 @@ def fix_hypothesis() -> None:
 
 
 def fork_what_is_to_be_spawned() -> None:
-    """Let the processes that tests start have what this one has imported, until it uses the device: to import torch_npu takes seconds."""
+    """Let the processes that tests start have the imports of this one, or, once it uses the device, of a server: they take seconds."""
     import torch.multiprocessing
 
-    context = multiprocessing.get_context
+    fork, server = multiprocessing.get_context("fork"), multiprocessing.get_context("forkserver")
+    server.set_forkserver_preload(PRELOADED)
 
-    def without_imports(method: str | None = None) -> multiprocessing.context.BaseContext:
-        return context(method if torch.npu.is_initialized() else "fork")
+    def with_imports(_method: str | None = None) -> multiprocessing.context.BaseContext:
+        return server if torch.npu.is_initialized() else fork
 
-    multiprocessing.get_context = torch.multiprocessing.get_context = without_imports
+    multiprocessing.get_context = torch.multiprocessing.get_context = with_imports
 
 
 def run(directory: Path, file: str, record: Path, log: Path, memory: int, left_out: frozenset[str]) -> None:

@@ -13,7 +13,7 @@ from .records import Record, read_record, write_line
 
 END_OF_LOG = 2000
 
-FORKS.set_forkserver_preload(["torch_aclnn", "torch_npu.testing.testcase"])
+FORKS.set_forkserver_preload(child.PRELOADED)
 
 
 @dataclass
