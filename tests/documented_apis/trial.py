@@ -22,7 +22,7 @@ from documented_apis.pages import read_pages
 from support.vocabulary import RECORDS
 
 SAMPLES = 3
-# From what runs to what does not; of several calls, a documented pair has the last, one that is not documented the first.
+# Outcomes, the best first. A documented pair has the worst outcome of its calls, one that is not documented the best.
 RUNS, ON_CPU, REFUSED, FAILED = "runs", "CPU", "refused", "fails in torch_npu"
 ORDER = (RUNS, ON_CPU, FAILED, REFUSED)
 NUMBERS = {

@@ -1,4 +1,4 @@
-// Device memory with an end that nothing can be read or written behind: where AddressSanitizer is not there to notice it.
+// Device memory behind whose end nothing can be read or written, for runs without AddressSanitizer, which would notice it.
 #pragma once
 
 #include <cstddef>

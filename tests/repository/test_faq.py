@@ -13,7 +13,7 @@ from support.subprocesses import run_python
 FAQ = (Path(__file__).parents[2] / "docs" / "faq.md").read_text()
 pytestmark = host_engine_only
 
-# The end of a process, for what another one needs a state of its own for; each program prints what it raises and goes on.
+# The begin of a program that prints what its calls raise, and goes on.
 PROGRAM = """
 import sys, traceback, torch
 from torch import nn

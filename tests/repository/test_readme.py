@@ -64,7 +64,7 @@ IMAGE = torch.randn(2, 3, 8, 8)
 POOLED, INDICES = nn.functional.max_pool2d(IMAGE, 2, return_indices=True)
 
 
-# README.md, docs/ascend.md and their Chinese versions have these numbers.
+# README.md, docs/ascend.md and their Chinese versions say so.
 @host_engine_only
 @pytest.mark.parametrize(
     ("module", "inputs", "own", "converted"),

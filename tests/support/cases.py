@@ -136,10 +136,10 @@ class Limits:
 
     Attributes:
         node: the name of our node in autograd's graph.
-        within: calls that take it.
-        torch_node: the name of torch's own.
-        beyond: calls that take that one.
-        torch_npu_refuses: the names of those of which torch_npu's own operator refuses the forward.
+        within: calls whose results have our node.
+        torch_node: the name of torch's own node.
+        beyond: calls whose results have torch's node.
+        torch_npu_refuses: the names of calls whose forward torch_npu's own operator refuses.
         modules: makes torch's modules with arguments beyond the limits.
         numpy_modules: makes modules with integers of numpy, and the same with plain ones.
 

@@ -1,4 +1,4 @@
-// aclnnAvgPool2dBackward as a device could have it that is right without being the engine, or wrong. BITS: the last bit of every second
+// aclnnAvgPool2dBackward of a device that is right without being the engine, or of one that is wrong. BITS: the last bit of every second
 // call is another one, where the condition holds; IN_FLOAT16: the rows of the gradient are added in float16; FACTOR: all is multiplied by
 // it.
 #include <c10/util/BFloat16.h>

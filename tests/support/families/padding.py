@@ -1,4 +1,4 @@
-"""Padding of planes by what they hold: replication, reflection, and circular padding."""
+"""Padding of planes with their own elements: replication, reflection, and circular padding."""
 
 import math
 from collections.abc import Callable, Iterator, Sequence
