@@ -11,7 +11,7 @@
 
 namespace {
 
-// Autograd's thread may be busy with another device, for which a process does not wait at its end.
+// Autograd's thread may be busy for another thread, for which a process does not wait at its end.
 constexpr std::chrono::seconds kLimit{2};
 
 void run_empty_backward(int device) {

@@ -181,7 +181,8 @@ OPERATOR(SignBitsUnpack) {
     call.write(0, in_rows(call, unpacked_signs(bytes)));
 }
 
-// Each row of begins and ends has a value; along the last of several dimensions a range belongs to one row of the tensor, else to all.
+// Each pair of a begin and an end has a value. Along the last of several dimensions a range is filled in one row of the tensor, otherwise
+// in all.
 OPERATOR(MaskedFillRange) {
     const at::Tensor x = call.input(0).clone(), begin = call.input(1).to(at::kLong), end = call.input(2).to(at::kLong);
     int64_t axis = call.attribute<int64_t>("axis", -1);

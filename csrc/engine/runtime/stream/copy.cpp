@@ -85,7 +85,7 @@ class Copy : public NamedTask {
         for (size_t offset = 0; offset < src_.bytes(); offset += spitch_, from += spitch_, to += dpitch_) std::memmove(to, from, width_);
     }
 
-    // Unknown values read as 0. Page-locked memory is left unchanged, because it often keeps values that nobody reads, such as states of
+    // Unknown values read as 0. A large copy to page-locked memory counts as no read, because such memory keeps values, such as states of
     // optimizers.
     void skip() override {
         if (dst_.is_device_memory()) return;

@@ -14,7 +14,7 @@ namespace {
 
 // Larger results of random numbers and of copies from the host are not kept: many are a model's parameters, whose values nobody reads.
 constexpr size_t kDrawnBytes = size_t{16} << 10, kUploadedBytes = size_t{1} << 20;
-// Larger masks are not applied to find the number of elements that they select.
+// A task with larger operands does not run to find how many elements a mask selects.
 constexpr size_t kSelectedBytes = size_t{256} << 20;
 
 bool is_read(const MemoryAccess& access) {
