@@ -126,7 +126,7 @@ def test_inf_and_nan_go_where_torch_puts_them(device, case, dtype):
     inputs = case.inputs("cpu", dtype)
     exact = [t.double() if t.is_floating_point() else t for t in inputs]
     y = case.theirs(*exact)
-    grad_output, places = torch.randn_like(y), y.flatten().nonzero()  # an unpooled zero came from nowhere
+    grad_output, places = torch.randn_like(y), y.flatten().nonzero()  # a zero beside unpooled elements has no input
     for value, place in zip((float("inf"), float("-inf"), float("nan")), (0, len(places) // 2, -1), strict=True):
         grad_output.view(-1)[places[place]] = value
     expected = classes(gradient(case.theirs, *exact, grad_output=grad_output))

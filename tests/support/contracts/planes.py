@@ -33,7 +33,7 @@ class Contract:
         return self.name
 
     def calls(self) -> Iterator[tuple[Any, ...]]:
-        """Make the arguments of `call`, but for the data type and the leading dimensions."""
+        """Return argument lists for `call`, without the data type and the leading dimensions."""
         raise NotImplementedError
 
     def call(self, *numbers: Any, dtype: DType = DType.FLOAT, lead: tuple[int, ...] = (2, 3)) -> tuple[dict[str, Any], list[Any]]:
