@@ -69,8 +69,6 @@ CASES = [
     *aligned("trilinear", VOLUME, (5, 3, 8)),
     *interpolate("bicubic", PLANE, (7, 3), (2.0, 1.5)),
     *aligned("bicubic", PLANE, (7, 9)),
-    *resample("area-double", lambda x: F.interpolate(x, (7, 3), mode="area"), PLANE, dtypes=(torch.float64,), backward=False),
-    *resample("area-double-volume", lambda x: F.interpolate(x, (5, 3, 8), mode="area"), VOLUME, dtypes=(torch.float64,), backward=False),
     *resample("bilinear-antialias", lambda x: F.interpolate(x, (3, 4), mode="bilinear", antialias=True), PLANE, **IN_FLOAT),
     *resample("bicubic-antialias", lambda x: F.interpolate(x, (3, 4), mode="bicubic", antialias=True), PLANE, **IN_FLOAT),
     *resample("affine_grid", lambda t: F.affine_grid(t, (2, 3, 4, 5), align_corners=True), randn(2, 2, 3), **IN_FLOAT),

@@ -46,7 +46,7 @@ def _alive(memory: Memory) -> list[str]:
     lines = _block("in use then, by category", rows) if len(rows) > LINES_OF_PEAK else []
     rest = {**moment.lines, **({"other lines": moment.other_lines} if moment.other_lines else {})}
     rows = [row(f"  {line}", size(count)) for line, count in rest.items()]
-    lines += _block("in use then but parameters, gradients and optimizer state, by line", rows)
+    lines += _block("in use then, except parameters, gradients and optimizer state, by line", rows)
     steps = (
         row(f"  step {number}: allocated for tensors {size(step.requested)}, reserved", size(step.reserved))
         for number, step in enumerate(memory.steps, 1)
