@@ -17,7 +17,15 @@ FOLDER = Path(__file__).parent
 # Keys of a file that are no section.
 _SHARED = {"kinds", "calls", "tensors", "callers", "facts", "costs"}
 # What `facts` may state; `drawing` follows from a seed, and `packing` from a packed result.
-_FACTS = {"computes_first", "fills", "disjunction", "conjunction", "equality", "inequality", "zeroing", "choosing"} | {
+_FACTS = {
+    "computes_first",
+    "fills",
+    "disjunction",
+    "conjunction",
+    "equality",
+    "inequality",
+    "zeroing",
+    "choosing",
     "system_workspace",
     "unpublished",
 }

@@ -9,16 +9,15 @@
 namespace torch_aclnn::host::aten {
 namespace {
 
-// The elements are in the same order, of the same type, and too few for several threads: copy_ would cost more than what it copies.
-bool is_few_bytes_in_order(const at::Tensor& out, const at::Tensor& result) {
-    return out.numel() < at::internal::GRAIN_SIZE && out.scalar_type() == result.scalar_type() && out.is_contiguous() &&
-           result.is_contiguous() && !result.is_conj() && !result.is_neg();
+// Whether the elements are of one type, and in the same order without gaps.
+bool is_laid_out_alike(const at::Tensor& out, const at::Tensor& result) {
+    return out.scalar_type() == result.scalar_type() && out.is_contiguous() && result.is_contiguous() && !result.is_conj() &&
+           !result.is_neg();
 }
 
 // Whether the result was made where it belongs, or is the output.
 bool is_in_place(const at::Tensor& out, const at::Tensor& result) {
-    return out.const_data_ptr() == result.const_data_ptr() && out.scalar_type() == result.scalar_type() && out.is_contiguous() &&
-           result.is_contiguous() && !result.is_conj() && !result.is_neg();
+    return out.is_same(result) || (out.const_data_ptr() == result.const_data_ptr() && is_laid_out_alike(out, result));
 }
 
 }  // namespace
@@ -37,7 +36,8 @@ void write(const at::Tensor& out, const at::Tensor& result) {
     stop_taking_outputs();
     if (out.numel() == 0 || is_in_place(out, result)) return;
     if (is_in_output(result)) return write(out, result.clone());
-    if (is_few_bytes_in_order(out, result))
+    // With too few elements for several threads, copy_ would cost more than what it copies.
+    if (out.numel() < at::internal::GRAIN_SIZE && is_laid_out_alike(out, result))
         std::memmove(out.mutable_data_ptr(), result.const_data_ptr(), result.nbytes());
     else
         out.copy_(result.reshape(out.sizes()));
