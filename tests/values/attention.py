@@ -60,6 +60,8 @@ def drawn(entry_point: EntryPoint, rng: Random) -> Call:
         "pseType": 0 if inference else 1,
     }
     new |= dict.fromkeys(("softmaxMax", "softmaxSum"), Tensor((*query.shape[:2], 8) if packed else (batch, heads, rows, 8)))
+    if entry_point.name.find("Grad") > 0:
+        new |= dict.fromkeys(("softmaxMax", "softmaxSum", "attentionIn"))  # computed again, since drawn ones are of no softmax
     new |= {"softmaxLse": Tensor((*query.shape[:2], 1) if packed else (batch, heads, rows, 1)), "innerPrecise": 0}
     new["sparseMode"] = mode = rng.choice((0, 0, 1, 2, 3, 4)) if "sparseMode" in kinds else 0
     if rng.random() < 0.7:

@@ -78,6 +78,24 @@ def test_sinks_and_ropes(version, layout, rope, sink):
 test_torchs_functions = table(CASES)
 
 
+def test_gradients_of_keys_in_two_parts():
+    """Given the results of all keys, as in ring attention, each part's gradients are those of its keys, and the query's shares add up."""
+    q, k, v, grad = (torch.randn(2, 4, 5, 8) for _ in range(4))
+    device = [x.to(DEVICE) for x in (q, k, v, grad)]
+    result, maximum, total = torch_npu.npu_fusion_attention(*device[:3], 4, "BNSD", scale=0.5)[:3]
+    of_query, of_parts = [], []
+    for part in (slice(0, 2), slice(2, 5)):
+        keys, values = (x[:, :, part].contiguous() for x in device[1:3])
+        found = torch_npu.npu_fusion_attention_grad(
+            device[0], keys, values, device[3], 4, "BNSD", softmax_max=maximum, softmax_sum=total, attention_in=result, scale_value=0.5
+        )
+        of_query.append(found[0])
+        of_parts.append(found[1:3])
+    leaves = [x.double().requires_grad_() for x in (q, k, v)]
+    expected = torch.autograd.grad(attention(*leaves, scale=0.5), leaves, grad.double())
+    close([sum(of_query), *(torch.cat(parts, 2) for parts in zip(*of_parts, strict=True))], expected)
+
+
 def test_rows_of_which_nothing_counts():
     q = torch.randn(1, 1, 3, 4)
     mask = torch.tensor([[True, False, True], [False] * 3, [True] * 3])

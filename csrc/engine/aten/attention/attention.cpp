@@ -123,66 +123,69 @@ int64_t mode_of_sequence(const FlashAttentionScore& a, size_t i) {
     return ends.begin() + i == band ? 4 : 10 - a.sparseMode;
 }
 
-// Computes attention over the whole batch or, in the layout TND of {tokens, heads, features}, within each of the sequences, whose tokens
-// follow each other. `use` gets each result, its layout, and functions that return the sequence's rows of a tensor as a batch of one.
+// Calls `use` with the attention of the whole batch or, in the layout TND of {tokens, heads, features}, of each of the sequences, whose
+// tokens follow each other. It also gets functions that return what belongs to its queries and keys as BNSD, in the tensor's memory.
 template <class Use>
-void attend_each(const FlashAttentionScore& a, const OptTensor& drop_mask, Use use) {
+void for_each_attention(const FlashAttentionScore& a, const OptTensor& drop_mask, Use use) {
     const at::Tensor query = with_rope(a.query, a.queryRope), key = with_rope(a.key, a.keyRope);
     AttentionOptions options{drop_mask,    a.attenMask, a.scaleValue,
                              a.keepProb,   a.preTokens, a.nextTokens,
                              a.sparseMode, 0,           given(a.sink) ? a.sink : std::nullopt};
     if (!is_packed(a)) {
         const AttentionLayout layout{a.inputLayout, a.headNum};
-        const auto all = [](const at::Tensor& tensor) { return tensor; };
-        return use(layout, attend(layout, query, key, a.value, options), all, all);
+        const int64_t key_heads = layout.to_bnsd(key, layout.features(query)).size(1);
+        const auto of_query = [&](const at::Tensor& x) { return layout.to_bnsd(x, x.size(2) / a.headNum); };
+        const auto of_key = [&](const at::Tensor& x) { return layout.to_bnsd(x, x.size(2) / key_heads); };
+        return use(FusedAttention(of_query(query), of_key(key), of_key(a.value), options), of_query, of_key);
     }
-    const AttentionLayout layout{"BSND", a.headNum};
     int64_t query_first = 0, key_first = 0;
     for (size_t i = 0; i < a.actualSeqQLen.size(); i++) {
         const int64_t rows = a.actualSeqQLen[i] - query_first, columns = a.actualSeqKvLen[i] - key_first;
         const auto cut = [](int64_t first, int64_t count) {
-            return [=](const at::Tensor& tensor) { return tensor.narrow(0, first, count).unsqueeze(0); };
+            return [=](const at::Tensor& tensor) { return tensor.narrow(0, first, count).unsqueeze(0).transpose(1, 2); };
         };
         const auto of_query = cut(query_first, rows), of_key = cut(key_first, columns);
         AttentionOptions own = options;
         own.mode = mode_of_sequence(a, i);
         if (own.mask && own.mode < 2) own.mask = own.mask->narrow(-2, 0, rows).narrow(-1, 0, columns);
-        use(layout, attend(layout, of_query(query), of_key(key), of_key(a.value), own), of_query, of_key);
+        use(FusedAttention(of_query(query), of_key(key), of_key(a.value), own), of_query, of_key);
         options.first_drop_bit += a.headNum * rows * columns;
         query_first = a.actualSeqQLen[i];
         key_first = a.actualSeqKvLen[i];
     }
 }
 
+// The statistics have the layout BNS8 whatever that of the others is.
+AttentionResults results(const FlashAttentionScore& a, const OptTensor& result, const auto& of_query) {
+    const auto viewed = [](const OptTensor& tensor, const auto& view) { return given(tensor) ? OptTensor(view(*tensor)) : std::nullopt; };
+    const auto of_statistic = [&](const at::Tensor& tensor) { return is_packed(a) ? of_query(tensor) : tensor; };
+    return {viewed(result, of_query), viewed(a.softmaxMax, of_statistic), viewed(a.softmaxSum, of_statistic)};
+}
+
 void score(const FlashAttentionScore& a, const OptTensor& drop_mask) {
     fill_reserved_if_unspecified(a.softmaxOut);
-    attend_each(a, drop_mask, [&](const AttentionLayout& layout, const Attention& of, auto of_query, auto) {
-        write(of_query(a.attentionOut), attended(layout, of));
-        const auto put = [&](const OptTensor& place, const at::Tensor& values) {
-            if (place) of_query(*place).copy_((is_packed(a) ? values.transpose(1, 2) : values).expand_as(of_query(*place)));
-        };
-        put(a.softmaxMax, of.maximum);
-        put(a.softmaxSum, of.sum);
+    for_each_attention(a, drop_mask, [&](const FusedAttention& attention, const auto& of_query, const auto&) {
+        attention.write_results(results(a, a.attentionOut, of_query));
     });
 }
 
+void split_rope(const at::Tensor& joined, const at::Tensor& out, const OptTensor& rope) {
+    if (joined.is_same(out)) return;
+    const int64_t features = out.size(-1);
+    out.copy_(joined.narrow(-1, 0, features));
+    if (given(rope)) rope->copy_(joined.narrow(-1, features, rope->size(-1)));
+}
+
 void score_backward(const FlashAttentionScore& a, const OptTensor& drop_mask) {
-    at::Tensor of_sink;
-    attend_each(a, drop_mask, [&](const AttentionLayout& layout, const Attention& of, auto of_query, auto of_key) {
-        const AttentionGradients gradients = attend_backward(layout, of, of_query(a.dy), a.scaleValue);
-        const auto put = [](const at::Tensor& gradient, const auto& rows, const at::Tensor& out, const OptTensor& rope) {
-            const int64_t features = out.size(-1), more = gradient.size(-1) - features;
-            write(rows(out), gradient.narrow(-1, 0, features));
-            if (rope && more > 0) rows(*rope).copy_(gradient.narrow(-1, features, more));
-        };
-        put(gradients.query, of_query, a.dq, a.dqRope);
-        put(gradients.key, of_key, a.dk, a.dkRope);
-        put(gradients.value, of_key, a.dv, std::nullopt);
-        of_sink = of_sink.defined() ? of_sink + gradients.sink : gradients.sink;
+    const at::Tensor dq = with_rope(a.dq, a.queryRope), dk = with_rope(a.dk, a.keyRope);
+    at::Tensor of_sink = at::zeros({a.headNum});
+    for_each_attention(a, drop_mask, [&](const FusedAttention& attention, const auto& of_query, const auto& of_key) {
+        const AttentionGradients gradients{of_query(dq), of_key(dk), of_key(a.dv)};
+        of_sink += attention.write_gradients(of_query(a.dy), results(a, a.attentionIn, of_query), gradients);
     });
-    // The gradient of a sink that is not given is zero.
-    if (a.dsink && !of_sink.defined()) a.dsink->zero_();
-    write(a.dsink, of_sink);
+    split_rope(dq, a.dq, a.dqRope);
+    split_rope(dk, a.dk, a.dkRope);
+    if (given(a.dsink)) write(*a.dsink, of_sink);
 }
 
 }  // namespace

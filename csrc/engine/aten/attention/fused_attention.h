@@ -1,7 +1,7 @@
 // Fused attention, which scaled_dot_product_attention and npu_fusion_attention use: softmax(scale * query key^T) value, with masks and
 // dropout.
 //
-// Computed plainly, with the whole matrix of scores in memory, in float32 for half types. The backward computes the scores again.
+// Computed in blocks of heads and rows whose scores stay in a processor's cache, in float32 for half types.
 #pragma once
 
 #include <ATen/ATen.h>
@@ -13,16 +13,16 @@
 
 namespace torch_aclnn::host::aten {
 
-// Converts between a layout and BNSD (batch, heads, positions, features). The letter H stands for heads and features in one dimension.
+// Returns views in a layout as BNSD (batch, heads, positions, features). The letter H stands for heads and features in one dimension.
 struct AttentionLayout {
     std::string_view name;
     int64_t heads;  // the query's
 
     at::Tensor to_bnsd(const at::Tensor& tensor, int64_t features) const {
-        if (name == "BNSD") return upcast(tensor);
-        if (name == "BSND") return upcast(tensor).transpose(1, 2);
-        if (name == "BSH") return upcast(tensor).unflatten(2, at::IntArrayRef{-1, features}).transpose(1, 2);
-        return upcast(tensor).unflatten(2, at::IntArrayRef{-1, features}).permute({1, 2, 0, 3});  // SBH
+        if (name == "BNSD") return tensor;
+        if (name == "BSND") return tensor.transpose(1, 2);
+        const at::Tensor by_head = tensor.unflatten(2, at::IntArrayRef{-1, features});
+        return name == "BSH" ? by_head.transpose(1, 2) : by_head.permute({1, 2, 0, 3});  // SBH
     }
     at::Tensor from_bnsd(const at::Tensor& tensor) const {
         if (name == "BNSD") return tensor;
@@ -46,21 +46,49 @@ struct AttentionOptions {
 // says no more than the mode: 2 is causal from the first row and column, 3 from the last, and 4 is a band around that diagonal.
 OptTensor hidden_scores(int64_t rows, int64_t columns, const AttentionOptions& o);
 
-struct Attention {
-    at::Tensor query, key, value;  // BNSD, all with the query's heads
-    int64_t key_heads;
-    at::Tensor maximum, sum, probabilities;
-    at::Tensor of_sink;  // the sink's probability; undefined without one
-    OptTensor keep;      // what dropout multiplies the probabilities by; nothing without dropout
+// What attention gives, in BNSD: the result, and of each row of scores the maximum and the sum of exp(score - maximum), which have
+// {batch, heads, positions, any number of equal values}.
+struct AttentionResults {
+    OptTensor result, maximum, sum;
 };
-
-Attention attend(const AttentionLayout& layout, const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
-                 const AttentionOptions& o);
-at::Tensor attended(const AttentionLayout& layout, const Attention& a);
-
 struct AttentionGradients {
-    at::Tensor query, key, value, sink;
+    at::Tensor query, key, value;
 };
-AttentionGradients attend_backward(const AttentionLayout& layout, const Attention& a, const at::Tensor& dy, double scale);
+
+// Attention of tensors in BNSD, of which several heads of the query may share one of the key and value.
+class FusedAttention {
+   public:
+    FusedAttention(at::Tensor query, at::Tensor key, at::Tensor value, const AttentionOptions& options);
+
+    void write_results(const AttentionResults& out) const;
+    // Writes the gradients, and returns those of the sinks, which are zero without any. The given results may be those of more keys than
+    // these, as in ring attention: then the gradients are the share of these. What is not given is computed again.
+    at::Tensor write_gradients(const at::Tensor& dy, const AttentionResults& given, const AttentionGradients& out) const;
+
+   private:
+    struct Block;
+    struct Probabilities;
+
+    template <class Use>
+    void for_each_part(bool may_part_rows, Use use) const;
+    template <class Use>
+    void for_each_block(const Block& part, Use use) const;
+    at::Tensor of_rows(const at::Tensor& tensor, const Block& block) const;
+    at::Tensor of_key_heads(const at::Tensor& tensor, const Block& block) const;
+    at::Tensor for_every_head(const at::Tensor& tensor, const Block& block) const;
+    int64_t columns_seen(const Block& block) const;
+    at::Tensor scores(const Block& block, const at::Tensor& query, const at::Tensor& key) const;
+    void hide(const at::Tensor& scores, const Block& block) const;
+    at::Tensor sink_of(const Block& block) const;
+    void drop_out(const at::Tensor& scores, const Block& block) const;
+    Probabilities probabilities(const at::Tensor& scores, const Block& block, const AttentionResults& given) const;
+
+    at::Tensor query_, key_, value_;
+    AttentionOptions options_;
+    int64_t sharing_;   // heads of the query for one of the key
+    bool is_triangle_;  // the rows' ends are hidden, the first row's from the column first_ on
+    int64_t first_ = 0;
+    OptTensor hidden_, kept_;  // of all scores
+};
 
 }  // namespace torch_aclnn::host::aten
