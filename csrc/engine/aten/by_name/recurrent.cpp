@@ -121,7 +121,7 @@ LstmGradients run_lstm_backward(const Call& call, const at::Tensor& x, const at:
     const at::Tensor c_before = states_before(state(call, 5, units), all.c, reverse), active = active_steps(call, 16, x);
     at::Tensor of_h = state(call, 9, units), of_c = state(call, 10, units);
     const at::Tensor of_state = kLstm.converted(call, hidden.t(), 0);
-    const at::Tensor of_gates = lstm::run_backward_steps(all, c_before, active, reverse, of_state, saved(8), of_h, of_c);
+    const at::Tensor of_gates = lstm::run_backward(all, c_before, active, reverse, of_state, saved(8), of_h, of_c);
     const at::Tensor of_steps = kLstm.converted(call, of_gates, 2), gates = rows(of_steps);
     return {at::mm(rows(x).t(), gates), at::mm(rows(h_before).t(), gates), gates.sum(0), at::matmul(of_steps, input.t()), of_h, of_c};
 }

@@ -85,7 +85,7 @@ static void compute(const call::LstmBackward& a) {
         const at::Tensor h_before = states_before(initial(a.hx, 0, index, a.dhPrev), all.h, reverse);
         const at::Tensor c_before = states_before(initial(a.hx, 1, index, a.dcPrev), all.c, reverse);
         at::Tensor of_h = of_hy[index], of_c = of_cy[index];
-        const at::Tensor gates = run_backward_steps(all, c_before, active, reverse, w.hidden, grad, of_h, of_c);
+        const at::Tensor gates = lstm::run_backward(all, c_before, active, reverse, w.hidden, grad, of_h, of_c);
         write_weight_gradients(a.dparams, index, a.hasBiases, of_layer, h_before, gates, gates);
         a.dhPrev[index].copy_(of_h);
         a.dcPrev[index].copy_(of_c);
