@@ -5,10 +5,11 @@
 namespace torch_aclnn::kernels::KERNEL_ISA {
 namespace {
 
-// Returns e^x; for x outside [-87, 88], that of the nearer limit. The sum with kWhole has the rounded exponent of 2 in its lowest bits.
+// Returns e^x; infinity above 88.4, so that a closed gate is 0, and e^-87 below -87. The sum with kWhole has the rounded exponent of 2 in
+// its lowest bits.
 template <int N>
 inline Vector<float, N> exponential(Vector<float, N> x) {
-    constexpr float kLowest = -87, kHighest = 88, kWhole = 0x1.8p23f;
+    constexpr float kLowest = -87, kHighest = 89, kWhole = 0x1.8p23f;
     x = x > kHighest ? Vector<float, N>{} + kHighest : x;
     x = x < kLowest ? Vector<float, N>{} + kLowest : x;
     const Vector<float, N> shifted = x * 1.44269504f + kWhole, n = shifted - kWhole;

@@ -55,6 +55,13 @@ def test_the_fused_lstm_cell(units, scale):
     torch.testing.assert_close([t.cpu() for t in got], list(expected))
 
 
+def test_a_closed_gate_is_zero():
+    """What an infinite state gives is then no number, as in torch."""
+    gates, state = torch.tensor([[0.0, -torch.inf, 0.0, 0.0]], device=DEVICE), torch.tensor([[torch.inf]], device=DEVICE)
+    h, c, storage = torch.ops.aten._thnn_fused_lstm_cell(gates, torch.zeros_like(gates), state)
+    assert h.isnan().all() and c.isnan().all() and storage.cpu().equal(torch.tensor([[0.5, 0.0, 0.0, 0.5]]))
+
+
 @refused_at_once
 def test_dropout_between_layers_is_refused():
     module = torch.nn.LSTM(4, 5, num_layers=2, dropout=0.5).to(DEVICE)
