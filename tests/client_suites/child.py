@@ -4,7 +4,8 @@ A line for each thing as it happens, so that nothing is lost when the process en
 test, ``{"start": TEST}``, ``{"end": TEST, "outcome": ..., "message": ...}``, and ``{"finished": true}``. ``records.py`` reads it.
 """
 
-import multiprocessing
+import multiprocessing.forkserver
+import multiprocessing.resource_tracker
 import os
 import re
 import resource
@@ -15,6 +16,7 @@ import unittest
 import unittest.runner
 from collections.abc import Iterator
 from pathlib import Path
+from unittest import mock
 
 from .records import write_line as write
 
@@ -166,12 +168,27 @@ def fix_hypothesis() -> None:
     hypothesis.settings.load_profile("client_suites")
 
 
+def start_server_by_fork() -> None:
+    """Start multiprocessing's server as a copy of this process, which has the imports and has not used the device."""
+
+    def fork(_path: str, arguments: list[str], _descriptors: list[int]) -> int:
+        pid = os.fork()
+        if pid == 0:
+            exec(arguments[-1], {})
+            os._exit(0)
+        return pid
+
+    multiprocessing.resource_tracker.ensure_running()
+    with mock.patch("multiprocessing.util.spawnv_passfds", fork):
+        multiprocessing.forkserver.ensure_running()
+
+
 def fork_what_is_to_be_spawned() -> None:
     """Let the processes that tests start have the imports of this one, or, once it uses the device, of a server: they take seconds."""
     import torch.multiprocessing
 
     fork, server = multiprocessing.get_context("fork"), multiprocessing.get_context("forkserver")
-    server.set_forkserver_preload(PRELOADED)
+    start_server_by_fork()
 
     def with_imports(_method: str | None = None) -> multiprocessing.context.BaseContext:
         return server if torch.npu.is_initialized() else fork
@@ -183,12 +200,12 @@ def run(directory: Path, file: str, record: Path, log: Path, memory: int, left_o
     """Run the file without some of its tests, in a process of its own that may use so many bytes of memory."""
     os.setsid()
     multiprocessing.set_start_method("fork", force=True)  # Linux's default, not the one by which this process was started
-    fork_what_is_to_be_spawned()
     output = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
     for descriptor in (1, 2):
         os.dup2(output, descriptor)
     resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    fork_what_is_to_be_spawned()
     os.chdir(directory)
     path = directory / file
     Runner.record, Runner.log, Runner.left_out = record, log, left_out

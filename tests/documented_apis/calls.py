@@ -60,7 +60,8 @@ def _of_operator(op: Any, function: Callable[..., Any], inplace: bool = False) -
     def make(dtype: torch.dtype) -> Iterator[Call]:
         if not op.supports_dtype(dtype, "cpu") and not op.supports_dtype(dtype, "cuda"):
             return
-        for sample in op.sample_inputs("cpu", dtype):
+        # sample_inputs() makes the same, and seeds all devices before each, which takes more time than the calls.
+        for sample in op.sample_inputs_func(op, "cpu", dtype, requires_grad=False):
             if not (inplace and sample.broadcasts_input):
                 yield Call(function, (sample.input, *sample.args), sample.kwargs)
 
