@@ -44,9 +44,8 @@ class Lists:
         if (path := self.folder / "causes.tsv").exists():
             with path.open(newline="") as file:
                 for row in csv.DictReader(file, delimiter="\t"):
-                    for word in row["tests"].split():
-                        name, _, test = word.partition(":")
-                        self.causes[_unquoted(name), test] = (row["outcome"], row["reason"])
+                    for name, test in _tests(row["tests"]):
+                        self.causes[name, test] = (row["outcome"], row["reason"])
 
     def lost(self, records: Mapping[str, Record]) -> list[str]:
         """Return the tests that fail and are not listed, and the listed files of which no test passes any more."""
@@ -71,12 +70,35 @@ class Lists:
 
     def write(self) -> None:
         (self.folder / "passed.txt").write_text(_text(self.passed))
-        rows: dict[tuple[str, str], list[str]] = {}
-        for (file, test), known in sorted(self.causes.items()):
-            rows.setdefault(known, []).append(f"{_quoted(file)}:{test}")
+        rows: dict[tuple[str, str], list[tuple[str, str]]] = {}
+        for test, known in sorted(self.causes.items()):
+            rows.setdefault(known, []).append(test)
         with (self.folder / "causes.tsv").open("w", newline="") as file:
             writer = csv.writer(file, delimiter="\t", lineterminator="\n")
-            writer.writerows([COLUMNS, *sorted((*known, " ".join(tests)) for known, tests in rows.items())])
+            writer.writerows([COLUMNS, *sorted((*known, " ".join(_words(tests))) for known, tests in rows.items())])
+
+
+def _words(tests: Iterable[tuple[str, str]]) -> Iterator[str]:
+    """Yield a word for each test: file:class.test, without the file or the class that the word before has, too."""
+    before: tuple[str, str] = ("", "")
+    for file, test in tests:
+        group, dot, name = test.rpartition(".")
+        if dot and (file, group) == before:
+            yield dot + name
+        else:
+            yield f"{'' if file == before[0] else _quoted(file)}:{test}"
+        before = file, group
+
+
+def _tests(text: str) -> Iterator[tuple[str, str]]:
+    """Yield the file and the test of each of such words."""
+    file = group = ""
+    for word in text.split():
+        name, colon, test = word.partition(":")
+        if colon:
+            file = _unquoted(name) or file
+            group = test.rpartition(".")[0]
+        yield file, test if colon else group + word
 
 
 def _text(files: Iterable[str]) -> str:

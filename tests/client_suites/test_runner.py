@@ -255,6 +255,14 @@ def test_a_reason_stays_with_its_test(tmp_path):
     assert list(again.causes) == [second]
 
 
+def test_a_word_leaves_out_the_file_and_the_class_of_the_one_before(tmp_path):
+    lists, tests = Lists(tmp_path), ("a file.py:One.a", "a file.py:One.b", "a file.py:Two.b", "b.py:(file)", "b.py:Two.b")
+    lists.causes = {tuple(test.split(":")): ("failed", "no") for test in tests}
+    lists.write()
+    assert (tmp_path / "causes.tsv").read_text().endswith("\ta%20file.py:One.a .b :Two.b b.py:(file) :Two.b\n")
+    assert Lists(tmp_path).causes == lists.causes
+
+
 def test_the_figures_count_files_and_tests(tmp_path):
     records = {"one.py": made_up("passed"), "two.py": made_up("crashed"), "three.py": made_up("skipped"), "four.py": made_up("skipped")}
     records["two.py"].tests["TestIt.test_b"] = Outcome("passed")

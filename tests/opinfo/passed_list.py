@@ -1,11 +1,12 @@
 """The committed list of what passes: passed.tsv, with a row for all cases of a function or module.
 
 The columns are the engine (TORCH_ACLNN_HOST_MODE=float64 is `float64`), the minor versions of torch and the entry of PyTorch's tables. Each
-further cell has whose function it is, how many samples pass, of how many, the data types and the checks. One version of torch is complete;
-another has rows where it has other samples.
+further cell has whose function it is, how many samples pass, of how many, the data types and the checks, with a + those that are made of
+noncontiguous tensors, too. One version of torch is complete; another has rows where it has other samples.
 """
 
 import itertools
+import re
 from collections import defaultdict
 from pathlib import Path
 
@@ -62,6 +63,7 @@ def _read(path: Path) -> Lists:
         engine, minors, entry, *cells = line.split("\t")
         for by, samples, dtypes, checks in map(str.split, cells):
             passed, total = map(int, samples.split("/"))
+            checks = re.sub(r"(\w+)\+", r"\1,noncontiguous_\1", checks)
             for minor, *case in itertools.product(minors.split(), by.split(","), [entry], dtypes.split(","), checks.split(",")):
                 lists[engine, minor]["-".join(case)] = (passed, total)
     return lists
@@ -81,5 +83,10 @@ def _rows(lists: Lists) -> list[list[str]]:
         parts = {(*rest[:place], tuple(sorted(cells)), *rest[place:]) for rest, cells in joined.items()}
     rows = defaultdict(list)
     for (engine,), minors, (entry,), *cell in parts:
-        rows[engine, " ".join(minors), entry].append(" ".join(map(",".join, cell)))
+        rows[engine, " ".join(minors), entry].append(" ".join([*map(",".join, cell[:-1]), _joined(cell[-1])]))
     return sorted([*columns, *sorted(cells)] for columns, cells in rows.items())
+
+
+def _joined(checks: tuple[str, ...]) -> str:
+    plain = [check for check in checks if check.partition("noncontiguous_")[2] not in checks]
+    return ",".join(check + "+" * (f"noncontiguous_{check}" in checks) for check in plain)
