@@ -48,14 +48,18 @@ def directory_of(package: str) -> Path:
 
 
 def check_versions() -> None:
-    """End the build with a message if torch or torch_npu is missing, or is a release that the sources do not know."""
+    """End the build with a message if torch or torch_npu is missing, is not known to the sources, or does not fit the other."""
     directory_of("torch")
-    if RELEASES.is_too_new(release_of("torch")):
-        raise SystemExit(f"{RELEASES.refusal(release_of('torch'))}; install that one and its torch: {INSTALL}")
+    torch = release_of("torch")
+    if RELEASES.is_too_new(torch):
+        raise SystemExit(f"{RELEASES.refusal(torch)}; install that one and its torch: {INSTALL}")
     directory_of("torch_npu")
     found = release_of("torch_npu")
     if RELEASES.numbers(found) < RELEASES.numbers(RELEASES.OLDEST) or RELEASES.is_too_new(found):
         raise SystemExit(f"torch_aclnn builds against torch_npu {RELEASES.OLDEST} to {RELEASES.NEWEST}, got {found}")
+    minor = ".".join(found.split(".")[:2])
+    if not torch.startswith(f"{minor}."):
+        raise SystemExit(f'torch_npu {found} does not load with torch {torch}: pip install "torch=={minor}.*" "torch_npu=={minor}.*"')
 
 
 def release_of(package: str) -> str:

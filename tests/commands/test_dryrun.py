@@ -364,6 +364,8 @@ def test_a_file_that_is_no_report_is_named(tmp_path, capsys):
     assert (
         capsys.readouterr().err == f"torch-aclnn dryrun: --compare: {tmp_path}/a.json: expected a report of format 1, as --json writes it\n"
     )
+    assert compare(tmp_path / "b.json", tmp_path / "a.json") == 2
+    assert capsys.readouterr().err == f"torch-aclnn dryrun: --compare: {tmp_path}/b.json: No such file or directory\n"
 
 
 CARDS = ", ".join(names())
@@ -387,6 +389,7 @@ MISUSES = {
     "-c": "-c: expected a program, got nothing",
     "-m nowhere": "-m: expected a module that is installed or in this folder, got nowhere",
     "-u nowhere.py": "expected a script that is there, or a command such as torchrun, got nowhere.py",
+    "/bin/ls": "expected a script of Python, or a command that is one, got /bin/ls",
     "--fit batch=0:4 -c 1": "argument --fit: expected a name with numbers from 1 on, as batch=1:64 or length=1024,2048, got batch=0:4",
     "--fit batch=1:4 -c 1": "--fit: expected {batch} among the program's arguments",
     "--time --steps 1 -c 1": "--time: expected --steps from 2 on, as the first step makes the optimizer's state, got 1",

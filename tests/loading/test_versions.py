@@ -41,14 +41,26 @@ def test_a_wrong_combination_is_explained_in_one_message(tmp_path, package, vers
     assert done.returncode == 1 and words in done.stderr.splitlines()[-1]
 
 
-def test_the_build_refuses_a_torch_that_has_no_torch_npu_in_one_line(tmp_path):
-    for directory, file, content in (("torch", "__init__.py", ""), (f"torch-{LATER}.dist-info", "METADATA", f"Version: {LATER}\n")):
-        (tmp_path / directory).mkdir()
-        (tmp_path / directory / file).write_text(content)
+@pytest.mark.parametrize(
+    ("packages", "refusal"),
+    [
+        ({"torch": LATER}, f'{REFUSAL}; install that one and its torch: pip install "torch_npu=={NEWEST}.*"'),
+        (
+            {"torch": "2.14.0+cpu", "torch_npu": "2.13.0"},
+            'torch_npu 2.13.0 does not load with torch 2.14.0: pip install "torch==2.13.*" "torch_npu==2.13.*"',
+        ),
+    ],
+)
+def test_the_build_refuses_in_one_line_what_does_not_fit(tmp_path, packages, refusal):
+    for package, release in packages.items():
+        information = f"{package}-{release}.dist-info"
+        for directory, file, content in ((package, "__init__.py", ""), (information, "METADATA", f"Version: {release}\n")):
+            (tmp_path / directory).mkdir()
+            (tmp_path / directory / file).write_text(content)
     launcher = (sys.executable, str(Path(__file__).parents[2] / "setup.py"), "--version")
     done = run_python("", launcher=launcher, new=True, PYTHONPATH=str(tmp_path))
     assert done.returncode == 1
-    assert done.stderr.splitlines() == [f'{REFUSAL}; install that one and its torch: pip install "torch_npu=={NEWEST}.*"']
+    assert done.stderr.splitlines() == [refusal]
 
 
 def test_the_cuda_build_fits(monkeypatch):

@@ -1,10 +1,11 @@
 """``torch-aclnn check --compare``: what differs between two reports, such as those of an NPU and of the host engine. No torch is needed."""
 
 import json
+import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from torch_aclnn.check.report import FORMAT
 
@@ -13,7 +14,12 @@ _VALUES = ("error_ulp", "torchs_ulp", "difference_ulp", "bytes", "blocks", "deta
 
 
 def compare(first: Path, second: Path) -> int:
-    """Print what differs; return 1 if a check has another answer in the second report, or is in one only, else 0."""
+    """Print what differs; return 1 if a check has another answer in the second report, or is in one only, else 0.
+
+    Raises:
+        SystemExit: with 2, if a file is no report.
+
+    """
     reports = _read(first), _read(second)
     sections = {
         "machine": list(_machine(*reports)),
@@ -32,11 +38,16 @@ def _read(path: Path) -> dict[str, Any]:
     try:
         report: dict[str, Any] = json.loads(path.read_text())
     except (OSError, ValueError) as error:
-        raise SystemExit(f"torch-aclnn check: --compare: expected a report that --json wrote, got {path}: {error}") from None
+        _refuse(f"a report that --json wrote, got {path}: {getattr(error, 'strerror', error)}")
     if not isinstance(report, dict) or report.get("format") != FORMAT:
         found = report.get("format") if isinstance(report, dict) else None
-        raise SystemExit(f"torch-aclnn check: --compare: expected a report of format {FORMAT}, got {path} with format {found}")
+        _refuse(f"a report of format {FORMAT}, got {path} with format {found}")
     return report
+
+
+def _refuse(reason: str) -> NoReturn:
+    print(f"torch-aclnn check: --compare: expected {reason}", file=sys.stderr)
+    raise SystemExit(2)  # an error of use
 
 
 def _machine(first: dict[str, Any], second: dict[str, Any]) -> Iterator[str]:

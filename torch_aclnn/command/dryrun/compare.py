@@ -17,7 +17,7 @@ def compare(*paths: Path) -> int:
     """Print what differs and return 0, or 2 if a file is no report."""
     try:
         first, second = (_read(path) for path in paths)
-    except (OSError, ValueError) as error:
+    except ValueError as error:
         print(f"torch-aclnn dryrun: --compare: {error}", file=sys.stderr)
         return USAGE_ERROR
     print("\n".join(comparison(first, second)))
@@ -39,6 +39,8 @@ def comparison(first: Report, second: Report) -> list[str]:
 def _read(path: Path) -> Report:
     try:
         report = load(Report, path)
+    except OSError as error:
+        raise ValueError(f"{path}: {error.strerror}") from error
     except ValueError:
         report = None
     if report is None or report.format != FORMAT:

@@ -83,11 +83,12 @@ def _has_module(name: str) -> bool:
 
 def _script(name: str, refuse: Refuse) -> str:
     """Return the script of that name, or of the command of that name, if that is a script of Python."""
-    if Path(name).is_file() or (Path(name) / "__main__.py").is_file():
+    if (Path(name) / "__main__.py").is_file():
         return name
-    found = shutil.which(name, path=os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)]))
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
+    found = name if Path(name).is_file() else shutil.which(name, path=path)
     if found is None:
         refuse(f"expected a script that is there, or a command such as torchrun, got {name}")
-    elif not re.match(rb"#!.*python|#!/bin/sh\n'''exec", Path(found).read_bytes()):
-        refuse(f"expected a command that is a script of Python, got {found}")
+    elif not name.endswith(".py") and re.match(rb"\x7fELF|#!(?!.*python|/bin/sh\n'''exec)", Path(found).read_bytes()):
+        refuse(f"expected a script of Python, or a command that is one, got {found}")
     return str(found)
