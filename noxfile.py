@@ -41,7 +41,7 @@ BUILT_WITHOUT_CANN = {"TORCH_DEVICE_BACKEND_AUTOLOAD": "0"}
 
 
 def install_torch_npu(session: nox.Session, release: str, *others: str) -> list[str]:
-    """Install a release of torch_npu with the torch that it asks for, and other packages; return what a build needs beside them."""
+    """Install a release of torch_npu with its torch, and other packages; return the packages that a build needs in addition."""
     torch = release.partition(".post")[0]
     build = [row for row in nox.project.load_toml("pyproject.toml")["build-system"]["requires"] if "torch" not in row]
     session.install(f"torch=={torch}", "numpy", "pyyaml", *others)

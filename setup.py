@@ -22,13 +22,13 @@ ROOT = Path(__file__).resolve().parent
 SOURCES = ROOT / "csrc"
 TABLE_OF_RELEASES = ROOT / "docs" / "torch_npu_symbols.tsv"
 IMPORT_HOOK = ROOT / "torch_aclnn_import_hook.pth"
-# From the libraries of an installed torch_aclnn to those of torch, in the same site-packages.
+# The path from the libraries of an installed torch_aclnn to those of torch in the same site-packages.
 TORCH_BESIDE_THE_PACKAGE = "$ORIGIN/../../../torch/lib"
 DEPENDENCIES = ("torch", "torch_npu")
 
 
 def read_releases() -> ModuleType:
-    """Which releases of torch_npu the sources know, from the package's own module: the package cannot be imported before it is built."""
+    """Load the module with the releases of torch_npu that the sources know: the package cannot be imported before it is built."""
     spec = importlib.util.spec_from_file_location("torch_npu_releases", ROOT / "torch_aclnn" / "loading" / "torch_npu_releases.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -40,7 +40,7 @@ INSTALL = f'pip install "torch_npu=={RELEASES.NEWEST}.*"'
 
 
 def directory_of(package: str) -> Path:
-    """Where a package is installed, found without importing it: without CANN, torch with torch_npu cannot be."""
+    """Return where a package is installed, without importing it: without CANN, torch beside torch_npu does not import."""
     spec = importlib.util.find_spec(package)
     if spec is None or spec.origin is None:
         raise SystemExit(f"torch_aclnn needs {package} at build time: {INSTALL}")
@@ -76,12 +76,12 @@ def cann_of(torch_npu: str) -> str:
 
 
 def requirements() -> list[str]:
-    """What the built package needs: the minor versions that it was compiled against, whose interfaces no other has."""
+    """Return what the built package requires: the minor versions that it was compiled against, as the interfaces of others differ."""
     return [f"{package}=={'.'.join(release_of(package).split('.')[:2])}.*" for package in DEPENDENCIES]
 
 
 def contents_of(package: str) -> str:
-    """What tells the headers and libraries of an installed package from those of other builds: their recorded checksums."""
+    """Return the recorded checksums of a package's headers and libraries, which differ between builds of the package."""
     rows = metadata.files(package) or ()
     recorded = sorted(f"{row} {row.hash and row.hash.value}" for row in rows if row.parts[:2] in ((package, "include"), (package, "lib")))
     return "\n".join(recorded) or f"{metadata.version(package)} {directory_of(package)}"
@@ -111,7 +111,7 @@ def tool(name: str) -> str:
 
 
 def pybind11_definitions() -> list[str]:
-    """What pybind11 must be compiled with to share objects with torch, where its version makes a difference of the compiler."""
+    """Return the definitions with which pybind11 shares objects with torch; releases of torch that need none have no values for them."""
     os.environ["TORCH_DEVICE_BACKEND_AUTOLOAD"] = "0"
     import torch
 
@@ -142,13 +142,13 @@ def compile_libraries(build: Path, torch_at_run_time: str) -> None:
     progress = os.environ | {"NINJA_STATUS": "[%p of the build, %es] "}
     subprocess.run([tool("cmake"), "--build", build, *(["--parallel", jobs] if jobs else [])], check=True, env=progress)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    if is_first:  # for benchmarks/build.py
+    if is_first:  # benchmarks/build.py reads the time of a whole build
         seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
         (build / "processor_seconds").write_text(f"{seconds:.1f}\n")
 
 
 def replace(source: str, target: str) -> str:
-    """Copy a file under a new inode: a process that uses the one before keeps it."""
+    """Copy a file under a new inode: a process that uses the old file keeps it."""
     Path(target).unlink(missing_ok=True)
     return shutil.copy2(source, target)
 
@@ -161,7 +161,7 @@ def write_built_for(package: Path) -> None:
 
 
 class BuildFromNothing(build):
-    """Fills the folder of the wheel, without what an earlier build has left there for another Python or from a removed module."""
+    """Fills the wheel's folder after emptying it of what an earlier build left, for another Python or from a removed module."""
 
     def run(self) -> None:
         shutil.rmtree(self.build_lib, ignore_errors=True)

@@ -18,7 +18,7 @@ def bare_package(*, built: bool = True) -> Iterator[None]:
     """Let ``torch_aclnn``'s modules be imported without its own ``__init__``; afterwards the package can be imported in full.
 
     Args:
-        built: whether the package must be built; otherwise the modules are those of whatever is found first.
+        built: whether the package must be built; otherwise the modules of the package that is found first are taken.
 
     """
     if "torch_aclnn" in sys.modules:

@@ -1,4 +1,4 @@
-"""Has the engine loaded when torch_npu is imported, so that code which imports torch first runs unchanged, and its module ``acl`` found.
+"""Loads the engine when torch_npu is imported, so that code which imports torch first runs unchanged; and finds its module ``acl``.
 
 Python runs :func:`install` as it starts, in every environment where torch_aclnn is installed (``torch_aclnn_import_hook.pth``). So this
 module imports nothing but ``sys``, and loads nothing, before torch_npu or acl is imported. ``TORCH_ACLNN_IMPORT_HOOK=0`` switches it off.
@@ -55,7 +55,7 @@ class Finder:
         others = (finder for finder in sys.meta_path if finder is not cls and hasattr(finder, "find_spec"))
         found = next(filter(None, (finder.find_spec(fullname, path, target) for finder in others)), None)
         if fullname == "acl":
-            # A program's own, unless it is a mere folder; CANN's is an extension module.
+            # A program's own module ``acl`` is kept, unless it is a mere folder; CANN's is an extension module.
             is_own = found is not None and found.origin is not None and not found.origin.endswith(".so")
             return found if is_own else _host_hook().module_acl(found)
         if found is not None and found.loader is not None:
@@ -72,7 +72,7 @@ def install() -> None:
 def _host_hook() -> "Any":
     from importlib.util import module_from_spec, spec_from_file_location
 
-    # That beside this file, for the working directory may have another of the name.
+    # The file beside this one is loaded, because the working directory may have another module of the name.
     spec = spec_from_file_location("torch_aclnn_command", __file__.removesuffix("import_hook.py") + "command.py")
     assert spec is not None and spec.loader is not None
     command = module_from_spec(spec)

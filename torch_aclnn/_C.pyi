@@ -13,13 +13,13 @@ def is_offered(operator: str, /) -> bool:
     """Return whether the product behind ``npu`` has the operator's entry point; the device must have been initialised."""
 
 class Node:
-    """The type of a ``grad_fn`` that is written in C++ and of which torch was not told: those of this package, and others' too."""
+    """The type of each ``grad_fn`` in C++ whose class is not registered with torch, those of this package among them."""
 
 # Limits of the documents, which torch's functions do not have.
 MAX_DIVISOR_OF_AVG_POOL2D: int
 MAX_CHANNELS_OF_AVG_POOL2D: int
 
-# Functions of torch_aclnn.functional for the usual arguments in eager code, by position; NotImplemented for any others.
+# The functions of torch_aclnn.functional in eager code, for the usual arguments by position; they return NotImplemented for any others.
 def batch_norm(
     input: object,
     running_mean: object,
@@ -32,4 +32,4 @@ def batch_norm(
     /,
 ) -> Any: ...
 def __getattr__(name: str) -> Callable[..., Any]:
-    """Return the function of an operator on planes (csrc/contract/operators.h), as :func:`batch_norm` is that of batch norm."""
+    """Return the function of an operator on planes (csrc/contract/operators.h); :func:`batch_norm` is that of batch norm."""

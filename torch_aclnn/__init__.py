@@ -22,7 +22,7 @@ if _source_tree.is_built():
 
     activate()
     check_versions()
-    torch_aclnn_import_hook.install()  # where Python has not done so as it started
+    torch_aclnn_import_hook.install()  # if Python has not installed it at its start
 
     import torch  # noqa: F401
     import torch_npu  # noqa: F401
@@ -40,4 +40,4 @@ if _source_tree.is_built():
         """Return the public names, without torch and torch_npu."""
         return [*__all__, "__version__"]
 else:
-    _source_tree.import_installed()  # what `import torch_aclnn` then returns
+    _source_tree.import_installed()  # `import torch_aclnn` then returns the installed package

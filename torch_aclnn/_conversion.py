@@ -97,7 +97,7 @@ def revert(module: _Module) -> _Module:
 
 
 def _register_fusers() -> None:
-    """Have batch norm of ours fused into what is before it as torch's is, which ends as torch's classes."""
+    """Let torch fuse our batch norm into the layer before it, as its own; the result is of torch's class."""
     from torch.ao.quantization.fuser_method_mappings import _DEFAULT_OP_LIST_TO_FUSER_METHOD as FUSERS
 
     for classes, fuser in list(FUSERS.items()):

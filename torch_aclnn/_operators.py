@@ -68,7 +68,7 @@ class Operator:
 
     @property
     def mode(self) -> str | None:
-        """Of a padding: its name among the modes of :func:`torch.nn.functional.pad`."""
+        """A padding's name among the modes of :func:`torch.nn.functional.pad`; None for other operators."""
         return _MODES.get(self.name.partition("_")[0])
 
     @property
@@ -82,7 +82,7 @@ class Operator:
         return self.entry_point.removeprefix("aclnn").removesuffix("Backward")
 
 
-# Of the operators on planes, by the name of the function without its dimensions: the family, and the name of ATen's backward operator
+# For each function on planes, by its name without the dimensions: its family, and the name of ATen's backward operator
 # without its dimensions where ATen has one.
 _STEMS: dict[str, tuple[Family, str | None]] = {
     "avg_pool": ("average_pooling", "avg_pool"),

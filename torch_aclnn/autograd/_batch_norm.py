@@ -44,17 +44,17 @@ class BatchNorm(Function):
         input: Tensor, weight: Tensor | None, bias: Tensor | None, eps: float, group: ProcessGroup | None
     ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """Normalise by the batch's own statistics."""
-        # Without no_grad: inside torch.func.grad, torch.compile differentiates this instead of calling backward.
+        # There is no no_grad() here: inside torch.func.grad, torch.compile differentiates this instead of calling backward.
         mean, variance, count = statistics(input, group)
         return normalise(input, weight, bias, mean, inverse_deviation(variance, eps), eps), mean, variance, count
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor, Tensor, Tensor]) -> None:
-        """Keep the input and the statistics, and the count where only the other processes know it."""
+        """Keep the input and the statistics, and the count if it depends on other processes."""
         input, weight, bias, ctx.eps, ctx.group = inputs
         _, mean, variance, count = output
         ctx.mark_non_differentiable(mean, variance, count)
-        ctx.set_materialize_grads(False)  # each would be filled with zeros, by a launch of its own
+        ctx.set_materialize_grads(False)  # otherwise a launch would fill each missing gradient with zeros
         ctx.bias_dtype = None if bias is None else bias.dtype
         ctx.save_for_backward(input, weight, mean, variance, None if ctx.group is None else count)
 
@@ -65,12 +65,12 @@ class BatchNorm(Function):
         if grad_output is None:
             grad_output = torch.zeros_like(input)
         count = count_of(input) if joint_count is None else joint_count
-        if torch.is_grad_enabled():  # it may be differentiated again, through the statistics too
+        if torch.is_grad_enabled():  # the gradient may be differentiated again, also through the statistics
             mean, variance = differentiable_statistics(input, count, ctx.group)
         invstd = inverse_deviation(variance, ctx.eps)
         sum_dy, sum_dy_xmu = sums(grad_output, input, mean, invstd)
         grad_input = None
-        if ctx.needs_input_grad[0]:  # equal in all processes, or they would wait for each other
+        if ctx.needs_input_grad[0]:  # the condition is equal in all processes; otherwise they would wait for each other
             joint = sum_over_processes(ctx.group, sum_dy, sum_dy_xmu)
             grad_input = BatchNormElemtBackward.call(grad_output, input, mean, invstd, weight, *joint, count)
         grad_weight = None if weight is None else (sum_dy_xmu * invstd).to(weight.dtype)
@@ -109,13 +109,13 @@ class Arguments(NamedTuple):
 def train_batch_norm(call: Arguments, group: ProcessGroup | None = None) -> Tensor:
     """Normalise by the batch's own statistics and update the running ones."""
     output, mean, variance, count = BatchNorm.call(call.input, call.weight, call.bias, call.eps, group)
-    if call.input.numel() > 0 or count.item() > 0:  # of a batch that is empty in all processes nothing is to be learnt
+    if call.input.numel() > 0 or count.item() > 0:  # a batch that is empty in all processes has no statistics
         update_running_statistics(call.running_mean, call.running_var, mean, variance, count, call.momentum)
     return output
 
 
 def composed_batch_norm(call: Arguments) -> Tensor:
-    """:func:`train_batch_norm` of operators that have derivatives of both modes.
+    """:func:`train_batch_norm`, composed of operators that have derivatives in forward and in reverse mode.
 
     Torch's formulas for forward mode and for second derivatives read the third result of ``native_batch_norm`` as 1/sqrt(variance + eps),
     which it is not on ``npu``.
@@ -148,7 +148,7 @@ class BatchNormElemtBackward(Function):
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
-        """Keep all: the map is a product of most of them."""
+        """Keep all tensors: the derivatives need most of them."""
         ctx.save_for_backward(*inputs)
 
     @staticmethod

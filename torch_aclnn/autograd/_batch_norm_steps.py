@@ -12,7 +12,7 @@ from torch_aclnn.autograd._process_group import ProcessGroup, gather, sum_over_p
 
 
 def per_channel(values: Tensor, like: Tensor) -> Tensor:
-    """Return the values of the channels such that they broadcast to another tensor."""
+    """Return one value for each channel in a shape that broadcasts to another tensor."""
     return values.view(-1, *[1] * (like.dim() - 2))
 
 
@@ -61,7 +61,7 @@ def statistics(input: Tensor, group: ProcessGroup | None) -> tuple[Tensor, Tenso
 
 
 def differentiable_statistics(input: Tensor, count: Tensor | int, group: ProcessGroup | None) -> tuple[Tensor, Tensor]:
-    """Return mean and variance per channel of the shared batch, whose count is known, as functions of this process's part."""
+    """Return mean and variance per channel of the shared batch, of known count, such that this process's part can be differentiated."""
     x = input.to(_statistics_type(input))
     (total,) = sum_over_processes(group, sum_over_samples(x))
     mean = total / count
@@ -70,7 +70,7 @@ def differentiable_statistics(input: Tensor, count: Tensor | int, group: Process
 
 
 def inverse_deviation(variance: Tensor, eps: float) -> Tensor:
-    """Return 1/sqrt(variance + eps), from which the variance cannot be had again: it may be far below eps."""
+    """Return 1/sqrt(variance + eps); the variance cannot be recovered from it, because it may be far below eps."""
     return (variance + eps).rsqrt()
 
 
@@ -84,7 +84,7 @@ def _join(means: Tensor, variances: Tensor, counts: Tensor, input: Tensor) -> tu
     count = torch.full((1,), total, dtype=means.dtype, device=means.device)
     if total == 0:
         return torch.zeros_like(means[0]), torch.zeros_like(variances[0]), count
-    if 0 in sizes:  # an empty part has no statistics
+    if 0 in sizes:  # a part without elements has no statistics
         filled = torch.tensor([row for row, size in enumerate(sizes) if size > 0], device=means.device)
         means, variances, counts = (values.index_select(0, filled) for values in (means, variances, counts))
     # The mean of the parts' variances and the variance of their means, neither of which cancels; the first mean serves as the origin.

@@ -18,7 +18,7 @@ class Function(torch.autograd.Function):
     _record: Any
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Bind what ``apply`` ends in."""
+        """Bind the function of torch that ``apply`` ends in."""
         super().__init_subclass__(**kwargs)
         cls._record = super(torch.autograd.Function, cls).apply  # type: ignore[misc]
 
@@ -44,8 +44,8 @@ class Function(torch.autograd.Function):
 def cast(values: Tensor, dtype: torch.dtype) -> Tensor:
     """Return the values in a data type.
 
-    A Function's forward ends in it instead of ``Tensor.to``, which gives the same tensor where nothing changes: from that torch.compile of
-    torch 2.11 makes two outputs, and passes the backward no gradient of the first.
+    A Function's forward ends in this instead of ``Tensor.to``, which returns the same tensor if the type is the same. Then torch.compile of
+    torch 2.11 takes the tensor for two outputs, and passes the backward no gradient of the first.
     """
     return values if values.dtype == dtype else values.to(dtype)
 
@@ -56,7 +56,7 @@ _MADE: dict[str, type[Function]] = {}
 def make_function(
     name: str, base: type[Function], doc: str, plane_dims: int, forward: Callable[..., Tensor], backward: Callable[..., Any]
 ) -> None:
-    """Make the class of an operator on planes, of the base of its family."""
+    """Make an operator's class, derived from the base of its family."""
     members = {"plane_dims": plane_dims, "forward": staticmethod(forward), "backward": staticmethod(backward)}
     _MADE[name] = type(name, (base,), {**members, "__doc__": doc, "__module__": "torch_aclnn.autograd"})
 

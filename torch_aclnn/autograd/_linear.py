@@ -53,7 +53,7 @@ def _make_pair(
         signature: the arguments of the forward besides the tensor.
         forward: torch's function. torch.compile wants each parameter by name, not `*arguments`.
         backward: the operator.
-        sizes_suffice: the backward has no other arguments, and the plane's size of its tensor is the forward's.
+        sizes_suffice: the backward takes only the gradient and the input's sizes, and the forward the size of the gradient's planes.
 
     """
     name, dims = operator.forward_class, operator.dims
@@ -74,8 +74,8 @@ def _make_pair(
 
 def make_average_pooling(operator: Operator) -> None:
     """Make the Functions of an average pooling."""
-    is_of_volumes = operator.dims == 3  # here, because torch.compile cannot trace `operator` in a closure
-    # Bound once, because torch_aclnn.patch() puts another function in its place.
+    is_of_volumes = operator.dims == 3  # not in the closure, where torch.compile cannot trace `operator`
+    # Kept here, because torch_aclnn.patch() replaces the function.
     torchs = getattr(torch.nn.functional, operator.function)
     op = getattr(torch.ops.torch_aclnn, operator.backward).default
 
@@ -110,9 +110,9 @@ def make_adaptive_average_pooling(operator: Operator) -> None:
 
     def forward(input: Tensor, output_size: Any) -> Tensor:
         if input.device.type == "npu" and (torch.compiler.is_compiling() or torch._C._are_functorch_transforms_active()):
-            # The function around this operator has a kernel on npu that takes neither symbolic sizes nor torch.func's tensors.
+            # ATen's operator is called, because torch's function on npu takes neither symbolic sizes nor torch.func's tensors.
             return atens(input, output_size)
-        if input.device.type == "cpu" and torch.is_autocast_enabled("cpu"):  # which would make the result float32
+        if input.device.type == "cpu" and torch.is_autocast_enabled("cpu"):  # autocast would make the result float32
             with torch.autocast("cpu", enabled=False):
                 return torchs(input, output_size)
         return torchs(input, output_size)

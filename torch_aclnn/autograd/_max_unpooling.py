@@ -16,7 +16,7 @@ class _OfIndices(Function):
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
-        """Keep the indices, and of the tensor its sizes."""
+        """Keep the indices and the tensor's sizes."""
         ctx.save_for_backward(inputs[1])
         ctx.size, ctx.arguments = inputs[0].shape, inputs[2:]
 
@@ -31,7 +31,7 @@ def make_max_unpooling(operator: Operator) -> None:
     name, dims = operator.forward_class, operator.dims
     atens = getattr(torch.ops.aten, operator.function).default
     op = getattr(torch.ops.torch_aclnn, operator.backward).default
-    takes_pooling = dims == 3  # of 2-D unpooling the result's size says all
+    takes_pooling = dims == 3  # the backward of 2-D unpooling takes the result's size alone
 
     def forward(input: Tensor, indices: Tensor, output_size: Any, stride: Any, padding: Any) -> Tensor:
         # torch_npu's forward does not list bfloat16. Elements only move, so nothing is lost where it, or autocast on cpu, takes float32.
@@ -51,7 +51,7 @@ def make_max_unpooling(operator: Operator) -> None:
         # A gather's derivative is a scatter that adds, because two elements may have come from one place.
         (indices,) = ctx.saved_tensors
         zeros = grad_grad_input.new_zeros(ctx.size).flatten(-dims)
-        with torch.autocast(zeros.device.type, enabled=False):  # in float16 it refuses bfloat16 here
+        with torch.autocast(zeros.device.type, enabled=False):  # under autocast to float16 scatter refuses bfloat16
             grad_grad_output = zeros.scatter_add(-1, indices.flatten(-dims), grad_grad_input.flatten(-dims))
         return grad_grad_output.view(ctx.size), None, None, None, None
 

@@ -18,7 +18,7 @@ def over_planes(
     The operators never mix planes, so a mapped dimension is only more planes; a rank without N gets the mapped dimension as its N.
     """
     moved = [(t.movedim(d, 0) if d is not None else t.expand(batch_size, *t.shape)) for t, d in zip(tensors, in_dims, strict=True)]
-    has_batch = moved[0].dim() == plane_dims + 3  # the mapped dimension, N and C before the plane
+    has_batch = moved[0].dim() == plane_dims + 3  # the plane comes after the mapped dimension, N and C
     if not has_batch:
         return apply(*moved), 0
     result = apply(*(t.flatten(0, 1) for t in moved))

@@ -21,22 +21,22 @@ def gather(values: Tensor, group: ProcessGroup) -> Tensor:
 
 
 def all_gather(output: Tensor, input: Tensor, group: ProcessGroup | None) -> None:
-    """Gather the inputs of all processes in one output, by the name that this version of torch has for it."""
+    """Gather the inputs of all processes in one output, with the function that this version of torch has."""
     if hasattr(dist, "all_gather_single"):
         dist.all_gather_single(output, input, group)
-    else:  # before torch 2.13, which warns of the older name
+    else:  # torch before 2.13 has only the older name, and 2.13 warns of it
         dist.all_gather_into_tensor(output, input, group)
 
 
 def sum_over_processes(group: ProcessGroup | None, *values: Tensor) -> tuple[Tensor, ...]:
-    """Return the sums of the vectors over the processes; the vectors are of one size and travel together."""
+    """Return the sums of the vectors over the processes, in one collective; the vectors are of one size."""
     return values if group is None else SumOverProcesses.call(group, *values)
 
 
 class SumOverProcesses(Function):
     """(group, *values) -> their sums over the processes.
 
-    The gradients of a sum are those that all processes have for it, added up: it is its own derivative, of which every process takes part.
+    The gradient of a sum is the sum of the gradients that all processes have for it, so every process takes part in the backward too.
     """
 
     @staticmethod
@@ -61,6 +61,6 @@ class SumOverProcesses(Function):
 
     @staticmethod
     def vmap(info: Any, in_dims: tuple[int | None, ...], group: ProcessGroup, *values: Tensor) -> tuple[tuple[Tensor, ...], Any]:
-        """Let the mapped dimension travel along, in every process."""
+        """Sum tensors that have the mapped dimension, in every process."""
         mapped = [v.movedim(d, 0) if d is not None else v.expand(info.batch_size, -1) for v, d in zip(values, in_dims[1:], strict=True)]
         return SumOverProcesses.apply(group, *mapped), (0,) * len(values)

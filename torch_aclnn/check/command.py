@@ -16,7 +16,7 @@ from torch_aclnn.check.tables import print_report
 # The exit code of a program that Ctrl-C ended.
 _INTERRUPTED = 130
 
-# On standard error, so that the verdict is the last line of the output.
+# It is printed on standard error, so that the verdict is the last line of the output.
 _WHAT_THE_FILE_HAS = """\
 {file} has the results, versions, the environment variables that matter here,
 and paths and hashes of libraries; no host or user name. Passed or failed, it is
@@ -25,7 +25,7 @@ welcome at {address}/issues"""
 
 def run(operators: Sequence[str], modes: Sequence[int], json_file: Path | None, is_quick: bool = False) -> int:
     """Check, and return the exit code: 0 if all passed, 1 if not."""
-    from rich.console import Console  # here, because the other commands do without rich
+    from rich.console import Console  # imported here, because the other commands do without rich
 
     report, started = Report(operators, modes, is_quick), time.monotonic()
     try:
@@ -51,7 +51,7 @@ def _run_workers(report: Report) -> None:
 
         def take(values: dict[str, Any]) -> None:
             report.take(values)
-            # Each worker reports its number of checks when it starts; the others have about as many.
+            # A worker reports its number of checks as it starts; those that have not started are taken to have as many.
             expected = max(report.total, report.total * len(report.modes) // started)
             progress.update(bar, completed=len(report.checks), total=expected)
 

@@ -56,7 +56,7 @@ def _machine(first: dict[str, Any], second: dict[str, Any]) -> Iterator[str]:
 
 
 def _flat(machine: dict[str, Any]) -> dict[str, Any]:
-    """Return switches by their names, and hashes by the names of the libraries, which lie elsewhere on another machine."""
+    """Return one dictionary of all values; libraries go by their names, as their folders differ between machines."""
     plain = {name: value for name, value in machine.items() if not isinstance(value, dict)}
     libraries = {Path(path).name: hash[:16] for path, hash in machine.get("libraries", {}).items()}
     return {**plain, **machine.get("switches", {}), **libraries}

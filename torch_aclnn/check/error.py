@@ -14,21 +14,21 @@ _FORMATS = {
 # costs up to one unit of what is summed.
 LIMITS = {torch.float64: 8.0, torch.float32: 8.0, torch.float16: 1.0, torch.bfloat16: 1.0}
 
-# In place of a magnitude of 0: of float32, because a device may take what is smaller for 0.
+# The exponent for a magnitude of 0 is that of float32's smallest normal number, because a device may take what is smaller for 0.
 _SMALLEST = 2.0**-126
 
 
 def real_dtype(dtype: torch.dtype) -> torch.dtype:
-    """Return the dtype of a number's parts."""
+    """Return the dtype of the real and the imaginary part."""
     return {torch.complex64: torch.float32, torch.complex128: torch.float64}.get(dtype, dtype)
 
 
 def in_ulp(actual: Tensor, exact: Tensor, scale: Tensor, dtype: torch.dtype) -> float:
     """Return the largest error.
 
-    The half types are computed in float32 and rounded once, so their unit is the result's own. Sums in the wide types leave a rounding of
-    what is summed (`scale`, the sum of magnitudes) behind, so that is what their unit belongs to. A half result below a thousandth of
-    what cancelled in it is measured by that.
+    Half types are computed in float32 and rounded once, so their unit is the result's own. In the wide types the roundings of a sum are
+    as large as its terms, so their unit is that of `scale`, the sum of the terms' magnitudes. For a half result below a thousandth of
+    `scale`, whose terms have cancelled, the unit is that of this thousandth.
 
     Args:
         actual: the result, in any dtype.

@@ -18,7 +18,7 @@ from torch_aclnn.check.judgement import ALLOWED, Deviation
 from torch_aclnn.check.records import FAILED, NOT_OFFERED, PASSED, Check
 from torch_aclnn.check.samples import random
 
-# Without these of libascendcl, which older versions of CANN have not, torch_npu can begin no capture, and leaves its allocator unusable.
+# Older versions of CANN lack these functions of libascendcl. There torch_npu can begin no capture, and leaves its allocator unusable.
 _OF_CAPTURES = ("aclmdlRICaptureBegin", "aclmdlRICaptureGetInfo", "aclmdlRICaptureEnd", "aclmdlRIExecuteAsync")
 
 _PRIVATE_FORMATS = {3: "NC1HWC0", 4: "FRACTAL_Z", 29: "FRACTAL_NZ", 32: "NDC1HWC0", 33: "FRACTAL_Z_3D"}
@@ -28,7 +28,7 @@ _LIMIT_OF_CONVOLUTIONS = 32.0
 
 
 def unpooling(mode: int) -> Check:
-    """Pool volumes, whose indices torch_npu gives as int32, unpool by them, and differentiate both."""
+    """Pool volumes, unpool them by the indices, which torch_npu returns as int32, and differentiate both."""
     volume = torch.randperm(2 * 4 * 6 * 8, generator=torch.Generator().manual_seed(1)).view(1, 2, 4, 6, 8)
     weights = random((1, 2, 4, 6, 8), torch.float32)
 
@@ -103,7 +103,7 @@ def _image(device: str) -> Tensor:
 
 @values.deterministic_algorithms()
 def stream(mode: int) -> Check:
-    """Compute on a second stream what waits for the first, and compare the bits."""
+    """Compute on a second stream that waits for the first, and compare the bits."""
     x = _image("npu")
     expected = _gradient(x).cpu()
     other = torch_npu.npu.Stream()
@@ -145,13 +145,13 @@ def graph(mode: int) -> Check:
 
 def _replayed(call: Callable[[], Tensor], change: Callable[[], Any] = lambda: None) -> Tensor:
     """Capture the call, replay it after the change, and return its result."""
-    call()  # what a first call does, such as to load a kernel, is not for a capture
+    call()  # a first call may load a kernel, which must not be captured
     captured, current = torch_npu.npu.NPUGraph(), torch_npu.npu.current_stream()
     try:
         with torch_npu.npu.graph(captured):
             result = call()
     finally:
-        torch_npu.npu.set_stream(current)  # torch_npu leaves the stream of a capture that did not begin current
+        torch_npu.npu.set_stream(current)  # after a capture that did not begin, torch_npu leaves its stream current
     change()
     captured.replay()
     torch_npu.npu.synchronize()

@@ -1,4 +1,4 @@
-"""When an error is a failure: by the engine's accuracy, torch_npu's own on the same device, and what op-plugin's tests allow.
+"""When an error is a failure: limits are the engine's accuracy, torch_npu's own on the same device, and what op-plugin's tests allow.
 
 The engine's accuracy is no promise of a device: a right one may sum in float16, or take a statistic by other steps.
 """
@@ -60,5 +60,5 @@ class Deviation:
 
     @property
     def severity(self) -> tuple[int, float]:
-        """What orders the results of one check by how bad they are."""
+        """The key that orders the results of one check by how bad they are."""
         return (PASSED, LESS_EXACT, FAILED).index(self.status), self.ulp / self.limit

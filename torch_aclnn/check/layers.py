@@ -1,6 +1,6 @@
 """Whole layers, forward and backward on ``npu``, compared with torch's own on the CPU in float64 and torch_npu's own on the device.
 
-A bare operator is right if it keeps its definition for the arguments that it is given. A layer is right only if these arguments are what
+A bare operator is right if it computes its definition from its arguments. A layer is right only if these arguments are also what
 the operator takes them for, such as a statistic that torch_npu's forward returned.
 """
 
@@ -140,9 +140,9 @@ def _worst(
 
 
 def _deviation(layer: Layer, dtype: torch.dtype, what: str, result: Tensor, exact: Tensor, theirs: Tensor | None) -> Deviation:
-    """Return how far one of a layer's results is from the exact one, in units of its largest value."""
+    """Return how far one of a layer's results is from the exact one, in units in the last place of its largest value."""
     unit = torch.float16 if values.may_use_float16(layer.operator, dtype) else result.dtype
-    # Of half types op-plugin allows more of the statistic, on which all results depend; of all types more of the sum of products.
+    # op-plugin allows a larger error of half types in the statistic, on which all results depend, and of all types in the sum of products.
     is_statistic = layer.operator == "batch_norm_elemt" and (dtype != torch.float32 or what == "gradient of the weight")
     return Deviation(
         error.in_ulp_of_largest(result.to(unit), exact),
@@ -154,7 +154,7 @@ def _deviation(layer: Layer, dtype: torch.dtype, what: str, result: Tensor, exac
 
 
 def _beside_torchs(results: dict[str, Tensor], theirs: dict[str, Tensor], exact: dict[str, Tensor]) -> dict[str, Any]:
-    """Return how far torch_npu's own gradient of the input is from the exact one, and from ours."""
+    """Return the differences of torch_npu's own gradient of the input from the exact one, and from ours."""
     ours, theirs_of_input = (found["gradient of the input"] for found in (results, theirs))
     error_of_theirs = error.in_ulp_of_largest(theirs_of_input, exact["gradient of the input"])
     difference = error.in_ulp_of_largest(ours, theirs_of_input.double())

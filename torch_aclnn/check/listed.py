@@ -1,6 +1,6 @@
 """Which data types the published pages of each entry point list, by product and CANN version.
 
-What a page lists must be taken: a refusal of it is a failure. What no page lists may be refused, which is not.
+To refuse a data type that a page lists is a failure; one that no page lists may be refused.
 """
 
 import re
@@ -32,7 +32,7 @@ def is_listed(operator: str, dtype: str, product: str, cann: str | None) -> bool
 
 
 def _order(version: str) -> tuple[int, ...]:
-    """Return what puts 8.0.RC1.alpha002 before 8.0.RC1, that before 8.0.RC3, and that before 8.0.0."""
+    """Return a key that orders 8.0.RC1.alpha002 before 8.0.RC1, that before 8.0.RC3, and that before 8.0.0."""
     numbers = [int(number) for number in re.findall(r"\d+", version)]
     major, minor, last = (*numbers[:3], 0, 0, 0)[:3]
     return major, minor, int("RC" not in version.upper()), last, int("alpha" not in version)

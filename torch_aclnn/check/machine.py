@@ -38,7 +38,7 @@ _LIBRARIES = (
 def _version(module: str) -> str | None:
     try:
         return get_cann_version(module) or None
-    except RuntimeError:  # torch_npu reads files that belong to an installation
+    except RuntimeError:  # raised where CANN's files are missing, which torch_npu reads
         return None
 
 
@@ -48,7 +48,7 @@ def cann_version() -> str | None:
 
 
 def generation() -> str:
-    """Return of which generation this product is, as :data:`torch_aclnn.check.listed.PRODUCTS` has them.
+    """Return the generation of this product, as :data:`torch_aclnn.check.listed.PRODUCTS` names them.
 
     "inference" is Ascend310P, which does not train; of "former", Ascend910A and its kin, no list is kept.
     """

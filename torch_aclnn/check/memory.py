@@ -13,7 +13,7 @@ from torch_aclnn.check.records import FAILED, PASSED, Check
 
 CALLS = 2000
 
-# A queue that is behind by some calls keeps their tensors, ours as well as torch_npu's own.
+# The queue keeps the tensors of calls that it has not run yet, those of torch_npu's own too.
 _SLACK = 16
 
 # torch_npu's allocator hands out blocks of this size.
@@ -30,8 +30,8 @@ def kept_bytes(name: str, mode: int) -> Check:
 
 
 def _kept(layer: Callable[[Tensor], Tensor], input: Tensor) -> int:
-    """Return the bytes. The layer's input is a product with a number, which saves nothing, so it dies here unless the layer saves it."""
-    layer(input * 1.0)  # a first call may allocate what stays
+    """Return the bytes kept. The layer's input is a product with a number, so it is freed here unless the layer saves it."""
+    layer(input * 1.0)  # a first call may allocate memory that is kept
     before = _allocated()
     edge = get_gradient_edge(layer(input * 1.0))
     kept = _allocated() - before
@@ -40,12 +40,12 @@ def _kept(layer: Callable[[Tensor], Tensor], input: Tensor) -> int:
 
 
 def _allocated() -> int:
-    torch_npu.npu.synchronize()  # the task queue holds the tensors of what it has not done yet
+    torch_npu.npu.synchronize()  # the task queue holds the tensors of calls that it has not run yet
     return torch_npu.npu.memory_allocated()
 
 
 def check_queued(name: str, mode: int) -> Check:
-    """Call the operator and torch_npu's own many times without waiting, and compare what is alive at most.
+    """Call the operator and torch_npu's own many times without waiting, and compare the largest number of blocks in use.
 
     A call that holds its workspace until the queue has run it keeps a block for each call that waits.
     """
@@ -61,7 +61,7 @@ def check_queued(name: str, mode: int) -> Check:
 def _peak(call: Call) -> tuple[int, int]:
     """Return the blocks and bytes that are allocated at most while the calls are made, beyond those from before."""
     call()
-    gc.collect()  # tensors in reference cycles would be freed meanwhile and counted against the calls' own
+    gc.collect()  # tensors in reference cycles could be freed during the calls, and would hide some of what these allocate
     torch_npu.npu.synchronize()
     before = torch_npu.npu.memory_stats()
     torch_npu.npu.reset_peak_memory_stats()

@@ -13,7 +13,7 @@ Call = Callable[[], Any]
 
 
 def tiny_sample(name: str, device: str) -> Sample:
-    """Return a call so small that nothing counts but the way to the operator's kernel."""
+    """Return a call so small that its time is the overhead of reaching the operator's kernel."""
     specification = SPECIFICATIONS[name]
     return specification.sample(torch.float32, *specification.tiny).to(device)
 

@@ -20,7 +20,7 @@ _SHAPE = (4, 3, 5, 6)
 def collective(mode: int) -> Check:
     """Compare what two ranks compute with batch norm of the joint batch on the CPU in float64; a rank that differs raises.
 
-    The exactness of the layer is another check's: this one is of the exchange, which is wrong by more than op-plugin's tests allow.
+    Another check tests the layer's exactness. This one tests the exchange, an error of which is larger than op-plugin's tests allow.
     """
     if torch_npu.npu.device_count() < _RANKS:
         return Check("collective", "batch_norm_elemt", NOT_OFFERED, mode, case="two ranks, HCCL", message="one device")

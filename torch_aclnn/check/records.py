@@ -22,13 +22,13 @@ class Check:
         layout: how the inputs lie in memory.
         error_ulp: the largest error, in units in the last place.
         limit_ulp: the largest error that passes without a question.
-        bytes: what is kept by ours and by torch's own.
+        bytes: the memory that ours keeps, and torch's own.
         message: why it did not pass.
-        case: which of several, such as a module of torch_aclnn.nn.
+        case: what was checked if the operator has several cases, such as a module of torch_aclnn.nn.
         listed: whether this CANN has to take the dtype on this product, by the published pages; None if that does not matter.
         torchs_ulp: the largest error of torch_npu's own operators on the device, for the same.
         difference_ulp: the largest difference between ours and torch_npu's own.
-        blocks: as bytes, in blocks of torch_npu's allocator.
+        blocks: the same as bytes, counted in blocks of torch_npu's allocator.
         detail: what was found in addition to the status.
 
     """

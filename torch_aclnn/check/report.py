@@ -36,7 +36,7 @@ class Report:
     interrupted: bool = False
 
     def take(self, values: dict[str, Any]) -> None:
-        """Take in one object of a worker."""
+        """Add one object of a worker to the report."""
         if "total" in values:
             self.total += values["total"]
         elif "machine" in values:
@@ -46,7 +46,7 @@ class Report:
 
     @property
     def passed(self) -> bool:
-        """Whether all was done and nothing failed."""
+        """Whether all checks were done and none failed."""
         is_whole = not self.interrupted and 0 < self.total == len(self.checks)
         return is_whole and all(check.status != FAILED for check in self.checks)
 

@@ -12,12 +12,12 @@ Layer = Callable[[Tensor], Tensor]
 
 
 def same_arguments(sample: Sample) -> tuple[Any, ...]:
-    """Return the arguments of torch's own operator where it has the same as ours."""
+    """Return the arguments of a torch operator that takes the same arguments as ours."""
     return *sample.tensors, *sample.arguments
 
 
 def input_for_sizes(sample: Sample) -> tuple[Any, ...]:
-    """Return the arguments of torch's own operator where it takes the forward's input, of which it reads only the sizes ours takes."""
+    """Return the arguments of a torch operator that takes the forward's input, and reads its sizes alone, where ours takes the sizes."""
     (grad_output,), (input_size, *attributes) = sample.tensors, sample.arguments
     return grad_output, grad_output.new_empty(input_size), *attributes
 
@@ -27,15 +27,15 @@ class Specification:
     """The documented properties of an operator, calls of it, and the function that it differentiates.
 
     Attributes:
-        dtypes: of the gradient, which are tried; :mod:`torch_aclnn.check.listed` has those that must be taken.
-        sample: makes a call from a dtype and arguments of its own.
-        small: such arguments, of calls that are compared with the definition.
-        large: those of a call that is repeated.
-        tiny: those of a call that is timed.
+        dtypes: the dtypes of the gradient that are tried; :mod:`torch_aclnn.check.listed` has those that must be taken.
+        sample: a function that makes a call from a dtype and further arguments, which the next three attributes have.
+        small: the arguments for calls that are compared with the definition.
+        large: those for a call that is repeated.
+        tiny: those for a call that is timed.
         aten_arguments: the arguments of torch's own operator for the gradient of a sample.
-        layers: our function and torch's own of one tensor, which may depend on that tensor's shape and device.
-        layer_shape: of the tensor in whose graph the kept memory is counted.
-        tiny_layer_shape: of the tensor with which forward and backward are timed.
+        layers: returns our function and torch's own, both of one tensor, whose shape and device they may depend on.
+        layer_shape: the shape of the tensor for which kept memory is counted.
+        tiny_layer_shape: the shape of the tensor for which forward and backward are timed.
         only_moves_elements: no bit may change.
         may_use_float16: before A2 products, FLOAT may be computed in FLOAT16.
 

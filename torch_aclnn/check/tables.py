@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from torch_aclnn.check.records import FAILED, LESS_EXACT, NOT_OFFERED, PASSED, Check
 from torch_aclnn.check.report import Report
 
-if TYPE_CHECKING:  # the command line imports this without rich
+if TYPE_CHECKING:  # the command line imports this module where rich is not installed
     from rich.console import Console
     from rich.table import Table
 
@@ -120,7 +120,7 @@ def _features(checks: Sequence[Check], modes: Sequence[int]) -> Table:
 
 
 def _memory(title: str, checks: Sequence[Check]) -> Table:
-    """Return a row for each operator, with the most of all modes."""
+    """Return a row for each operator, with the largest values of all modes."""
     counted = checks[0].blocks is not None
     table = _table(title, "operator", "ours", "torch's own", *(("our blocks", "torch's blocks") if counted else ()))
     for operator in dict.fromkeys(check.operator for check in checks):

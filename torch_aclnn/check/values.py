@@ -61,7 +61,7 @@ def _torchs_ulp(name: str, dtype: torch.dtype, unit: torch.dtype, mode: int) -> 
 def check_determinism(name: str, dtype: torch.dtype, mode: int) -> Check:
     """Call the operator repeatedly on a larger sample and compare the bits, also with those that deterministic algorithms give.
 
-    CANN promises the same bits with deterministic algorithms only, so it fails for what differs with them.
+    CANN promises the same bits only with deterministic algorithms, so only a difference with them is a failure.
     """
     specification = SPECIFICATIONS[name]
     sample = specification.sample(dtype, *specification.large)
@@ -82,7 +82,7 @@ def check_determinism(name: str, dtype: torch.dtype, mode: int) -> Check:
 
 @contextlib.contextmanager
 def deterministic_algorithms() -> Iterator[None]:
-    """Have torch ask for deterministic algorithms while the context lasts."""
+    """Switch torch's deterministic algorithms on within the context."""
     before = torch.are_deterministic_algorithms_enabled(), torch.is_deterministic_algorithms_warn_only_enabled()
     torch.use_deterministic_algorithms(True)
     try:
@@ -107,7 +107,7 @@ def _bits(values: Tensor) -> Tensor:
 
 
 def _unit(name: str, dtype: torch.dtype) -> torch.dtype:
-    """Return the format that the operator computes in."""
+    """Return the floating-point format that the operator computes in."""
     return torch.float16 if may_use_float16(name, dtype) else error.real_dtype(dtype)
 
 
@@ -147,7 +147,7 @@ def is_listed(name: str, dtype: torch.dtype) -> bool:
 
 
 def finite(ulp: float) -> float | None:
-    """Return the error as JSON can hold it, which has no infinity."""
+    """Return the error, or None in place of infinity, which JSON does not have."""
     return ulp if math.isfinite(ulp) else None
 
 

@@ -28,7 +28,7 @@ class Job:
 class Feature:
     """A check that concerns one operator and no dtype, done for each mode or for the first.
 
-    A failure while computing may end all that follows in the process, so the last ones are those that may be refused late.
+    A failure while computing may end the process, so the features that may be refused late come last.
     """
 
     check: str
@@ -63,7 +63,7 @@ def jobs(operators: Sequence[str], mode: int, is_first: bool, is_quick: bool = F
                 yield Job("values", name, partial(values.check_values, name, dtype, layout, mode))
             yield Job("determinism", name, partial(values.check_determinism, name, dtype, mode))
         yield Job("queued", name, partial(memory.check_queued, name, mode))
-        if is_first and is_offered(name):  # elsewhere the layer is composed of torch's own operators
+        if is_first and is_offered(name):  # if it is not offered, the layer is composed of torch's own operators
             yield Job("memory", name, partial(memory.kept_bytes, name, mode))
     rows = (*layers.LAYERS, *(layers.NETWORKS if is_first and not is_quick else ()))
     for layer in (row for row in rows if row.operator in operators):
@@ -84,7 +84,7 @@ def do(job: Job, mode: int) -> records.Check:
 
 
 def main(operators: Sequence[str], mode: int, is_first: bool, is_quick: bool, pipe: int) -> None:
-    """Do all, of the arguments of :func:`jobs`, and write to the file of that number."""
+    """Do the jobs of the arguments of :func:`jobs`, and write the results to a file descriptor."""
     todo = list(jobs(operators, mode, is_first, is_quick))
     with os.fdopen(pipe, "w", buffering=1) as reports:
         print(json.dumps({"total": len(todo)}), file=reports)

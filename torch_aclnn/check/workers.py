@@ -14,7 +14,7 @@ from torch_aclnn.loading.paths import toolkit
 
 _LAST_LINES = 8
 
-# The worker must import the package that this is, not one in the working directory, which `python -c` would look into first.
+# The worker must import this package, and not one in the working directory, where `python -c` looks first.
 _CODE = """\
 import json, sys
 sys.tracebacklimit, sys.path[0] = 0, sys.argv[1]
@@ -24,7 +24,7 @@ main(*map(json.loads, sys.argv[2:]))
 
 
 def command(mode: int, operators: Sequence[str], is_first: bool, is_quick: bool = False) -> list[str]:
-    """Return the command that checks in one mode, but for the pipe."""
+    """Return the command that checks in one mode, without the number of the pipe."""
     return [sys.executable, "-c", _CODE, str(toolkit().parent.parent), *map(json.dumps, (operators, mode, is_first, is_quick))]
 
 
@@ -40,7 +40,7 @@ def run(arguments: Sequence[str], mode: int, take: Callable[[dict[str, Any]], No
                 stdout=output,
                 stderr=output,
                 env={**os.environ, "TASK_QUEUE_ENABLE": str(mode)},
-                start_new_session=True,  # Ctrl-C is for the command alone, which ends the worker
+                start_new_session=True,  # so that Ctrl-C reaches the command alone, which then ends the worker
             )
         finally:
             os.close(writer)
@@ -56,7 +56,7 @@ def run(arguments: Sequence[str], mode: int, take: Callable[[dict[str, Any]], No
 
 def _objects(lines: IO[str]) -> Iterator[dict[str, Any]]:
     for line in lines:
-        if line.endswith("\n"):  # else the worker died while it wrote
+        if line.endswith("\n"):  # a line without an end is of a worker that died while it wrote
             yield json.loads(line)
 
 

@@ -1,4 +1,4 @@
-"""A program that a command runs, and reports on when it has ended."""
+"""Running a program for a command, which reports on it at its end."""
 
 import signal
 import subprocess
@@ -12,7 +12,7 @@ from typing import IO
 
 @contextmanager
 def folder() -> Iterator[Path]:
-    """Make a folder for what the program leaves to the command, which is removed in the end, after SIGTERM too."""
+    """Make a folder for files that the program leaves to the command, and remove it in the end, after SIGTERM too."""
 
     def end(number: int, _: object) -> None:
         raise SystemExit(128 + number)
@@ -39,7 +39,7 @@ def run(command: Sequence[str], environment: Mapping[str, str], output: IO[str] 
     outside = signal.signal(signal.SIGTERM, pass_on)
     try:
         programs.append(subprocess.Popen(command, env=environment, stdout=output, stderr=output))
-        if signals:  # before the program was known
+        if signals:  # a signal came before the program had been started
             programs[0].terminate()
         return _end_of(programs[0])
     finally:

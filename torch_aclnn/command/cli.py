@@ -95,7 +95,7 @@ example:
 """
 
 
-# Commands and options of earlier releases, and what is said of each.
+# Commands and options of earlier releases, each with the message that says what has replaced it.
 _NOW = {
     ("unlink",): "is now link --remove",
     ("check", "--soak"): "the check trains no network any more",
@@ -103,7 +103,7 @@ _NOW = {
 
 
 def _dryrun(arguments: argparse.Namespace) -> int:
-    from torch_aclnn.command.dryrun import command  # here, because the other commands do not need what it imports
+    from torch_aclnn.command.dryrun import command  # imported here, because the other commands do not need what it imports
 
     return command.run(arguments)
 
@@ -114,7 +114,7 @@ def _run(arguments: argparse.Namespace) -> int:
 
 
 def _env(_: argparse.Namespace) -> int:
-    # As bytes: a path is not always text.
+    # Written as bytes, because a path is not always text.
     sys.stdout.flush()
     sys.stdout.buffer.write(os.fsencode("\n".join(locations.shell_commands()) + "\n"))
     return 0

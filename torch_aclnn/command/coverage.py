@@ -1,6 +1,6 @@
 """The command ``torch-aclnn coverage``: run a program on the host engine and list the entry points that it used and those that it missed.
 
-The engine counts into files that are mapped into memory, one for each process, so that a process that dies leaves its counts. What it
+The engine counts in files that are mapped into memory, one for each process, so that a process that dies leaves its counts. What it
 cannot know is which symbols torch_npu looked up in vain, and which operators torch_npu handed to the CPU: torch_npu's own log says the
 first, and its warnings the second. The engine keeps both in a file, whatever becomes of the process's standard error.
 """
@@ -37,7 +37,7 @@ examples:
 
 _PACKAGES = ("torch", "torch_npu", "torch_aclnn")
 
-# A record of csrc/engine/runtime/diagnostics/coverage.cpp: its kind, its name and its count.
+# The format of a record that csrc/engine/runtime/diagnostics/coverage.cpp writes: kind, name and count.
 _RECORD = struct.Struct("=I116sQ")
 _ENTRY_POINT, _REFUSED_OPERATOR = 1, 2
 
@@ -60,9 +60,9 @@ class Coverage:
 
     Attributes:
         used: how often each entry point ran.
-        phase1: the entry points of which torch_npu looked for phase 1 in vain.
-        phase2: likewise, of phase 2.
-        instead: what it called in their place, where it says so.
+        phase1: the entry points whose phase 1 torch_npu did not find.
+        phase2: those whose phase 2 it did not find.
+        instead: what it called in place of a missing entry point, if it says so.
         refused: the operators that it called by name, which the engine refuses.
         on_cpu: the operators that it handed to the CPU, each once, in order.
 
@@ -86,7 +86,7 @@ class Coverage:
         return sorted(self.phase1 - self.instead.keys())
 
     def read_counts(self, records: bytes) -> None:
-        """Take in the counts of a process."""
+        """Add the counts of a process."""
         for kind, padded, calls in _RECORD.iter_unpack(records):
             name = padded.rstrip(b"\0").decode(errors="replace")
             if kind == _ENTRY_POINT and calls > 0:
@@ -95,7 +95,7 @@ class Coverage:
                 self.refused.add(name)
 
     def read_log(self, lines: Iterable[str]) -> None:
-        """Take in lines of torch_npu's log and of its warnings."""
+        """Add what lines of torch_npu's log and of its warnings say."""
         for line in lines:
             if sought := _NOT_FOUND.search(line):
                 (self.phase1 if sought[2] else self.phase2).add(sought[1])
@@ -111,7 +111,7 @@ class Coverage:
                 self.on_cpu.append(names)
 
     def read(self, directory: Path) -> None:
-        """Take in what the engine has left in a directory."""
+        """Add what the files say that the engine has left in a directory."""
         for counts in directory.glob("*.calls"):
             self.read_counts(counts.read_bytes())
         log = directory / "log"
@@ -120,7 +120,7 @@ class Coverage:
                 self.read_log(lines)
 
     def report(self, exit_code: int) -> str:
-        """Return the text that the command prints, fit for a bug report."""
+        """Return the text that the command prints, which a bug report can quote."""
         lines = [", ".join(f"{name} {version(name)}" for name in _PACKAGES)]
         lines += ["", f"entry points used: {len(self.used)}"]
         lines += [f"  {name:50} {calls:>10}" for name, calls in sorted(self.used.items())]
@@ -157,7 +157,7 @@ def add_parser(commands: Any) -> None:
 
 
 def _described(name: str) -> int:
-    """Print what the engine knows of an entry point, and return 0 if it computes it, else 1."""
+    """Print the engine's data on an entry point, and return 0 if the engine computes it, else 1."""
     import torch_aclnn  # noqa: F401  # loads the engine, which the other uses of the command leave to the program
     from torch_aclnn.host.data_types import TYPES
     from torch_aclnn.host.registry import entry_points

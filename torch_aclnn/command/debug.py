@@ -16,7 +16,7 @@ from torch_aclnn.command.parser import PYTHONS, add_program, program_of
 from torch_aclnn.loading import modes
 
 MODES = ("strict", "workspace", "isolate", "poison", "leaks", "check_streams")
-# They imply that streams run their work later, as on an NPU.
+# Delays imply that streams run their work later, as on an NPU.
 _DELAYS = "TORCH_ACLNN_HOST_DELAYS"
 
 # The exit code where something was found and the program's own is 0.

@@ -31,13 +31,13 @@ def version(package: str) -> str:
 
 
 def own_version() -> str:
-    """Return the version of the files that answer, which need not be installed by pip."""
+    """Return the version of this package's files, which need not be installed by pip."""
     found = re.search(r'^ *__version__ = "(.+)"', (package_directory() / "__init__.py").read_text(), re.MULTILINE)
     return found[1] if found else "unknown"
 
 
 def package_directory() -> Path:
-    """Return the directory of the package that answers."""
+    """Return this package's directory."""
     return Path(__file__).resolve().parent.parent
 
 
@@ -69,7 +69,7 @@ def facts(environment: Mapping[str, str] = os.environ, path: Sequence[str] | Non
 def _torch() -> dict[str, Any]:
     try:
         variables = installed("torch") or {}
-    except Exception:  # as _version_file says
+    except Exception:  # _version_file reports what is wrong
         variables = {}
     return {**_version_file("torch"), "build": _build(variables) if variables else None}
 

@@ -53,8 +53,8 @@ def environment_of_programs(environment: Mapping[str, str] = os.environ) -> dict
 
 
 def shell_commands() -> list[str]:
-    """Return what gives a shell that environment."""
+    """Return the commands that give a shell that environment."""
     changed = environment_of_programs()
     exports = [f"export {name}={shlex.quote(changed[name])}" for name in ("LD_LIBRARY_PATH", "PATH", "PYTHONPATH")]
-    # Else torch_npu would find operators of an installed CANN.
+    # Without these torch_npu would find operators of an installed CANN.
     return exports + [f"export {name}={shlex.quote(changed[name])}" if name in changed else f"unset {name}" for name in SEARCH_VARIABLES]

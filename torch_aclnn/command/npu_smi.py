@@ -22,7 +22,7 @@ def main() -> int:
 
 
 def _version() -> str:
-    """Return a version number that says whose it is and that no driver has."""
+    """Return a version number that names the engine and that no driver has."""
     return f"{own_version()}+torch.aclnn.host.engine"
 
 

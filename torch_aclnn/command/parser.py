@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 USAGE_ERROR = 2
-_CLOSED_PIPE = 141  # as a shell says that SIGPIPE ended a program
+_CLOSED_PIPE = 141  # the exit code that a shell gives for a program that SIGPIPE ended
 PYTHONS = ("script.py", "-m module", "-c code")
 
 
@@ -20,16 +20,16 @@ class Parser(argparse.ArgumentParser):
         super().__init__(allow_abbrev=False, **options)
 
     def error(self, message: str) -> NoReturn:
-        """Print the message and where there is more, and end with code 2."""
+        """Print the message and the command that prints help, and end with code 2."""
         self.exit(USAGE_ERROR, f"{self.prog}: {message} (see {self.prog} --help)\n")
 
     def add_commands(self) -> Any:
-        """Return what commands are added to."""
+        """Return the object to which commands are added."""
         self._commands = self.add_subparsers(title="commands", metavar="command", dest="command", parser_class=Parser)
         return self._commands
 
     def parse_command(self, arguments: Sequence[str]) -> argparse.Namespace:
-        """Return what the arguments ask for; of a command with a program only those in front of the program are the command's."""
+        """Parse the arguments. If the command runs a program, only those in front of the program are the command's."""
         command = self._commands.choices.get(arguments[0]) if arguments else None
         if command is None or command.get_default("program") is None:
             return self.parse_args(arguments)
@@ -62,7 +62,7 @@ def program_of(arguments: argparse.Namespace) -> list[str]:
 
 
 def writable(text: str) -> Path:
-    """Be the type of an argument that names a file to write."""
+    """Parse an argument that names a file to write."""
     path = Path(text).absolute()
     if not os.access(path.parent, os.W_OK):
         raise argparse.ArgumentTypeError(f"expected a file in a folder that can be written, got {text}")
@@ -77,5 +77,5 @@ def quiet(action: Callable[[], int]) -> int:
         finally:  # after `--help` too, which ends in SystemExit
             sys.stdout.flush()
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for what Python flushes at its end
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # because Python flushes the stream at its end
         return _CLOSED_PIPE

@@ -20,20 +20,20 @@ from torch_aclnn.functional._padding import *
 from torch_aclnn.functional._pooling import *
 from torch_aclnn.functional._unpooling import *
 
-# Type checkers take what the stars import, as they cannot read a list that is computed.
+# Type checkers cannot read a computed __all__ and take what the star imports bring.
 _public = sorted(name for operator in OPERATORS for name in operator.functions)
 globals()["__all__"] = _public
 
 for _name in _public:
     torch.fx.wrap(_name)
-    globals()[_name].__module__ = __name__  # the public path is what pickles and the code of a graph name
+    globals()[_name].__module__ = __name__  # pickles and the code of a graph then name the public path
 
 
 def __dir__() -> list[str]:
     return _public
 
 
-if not TYPE_CHECKING:  # a checker would take any name for one that is there
+if not TYPE_CHECKING:  # with a __getattr__ a type checker would accept any name
 
     def __getattr__(name: str) -> object:
         hint = "; each mode of pad is a function, such as replication_pad2d(input, padding)" if name == "pad" else ""

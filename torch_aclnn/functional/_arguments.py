@@ -43,13 +43,13 @@ def floating(function: str, parameter: str, value: object) -> Tensor:
 
 
 def not_integral(function: str, parameter: str, value: Tensor) -> None:
-    """Refuse a tensor of integers or booleans, where torch would refuse it in the words of another operator, or too late."""
+    """Refuse a tensor of integers or booleans, which torch would refuse later or with another operator's message."""
     if not (value.is_floating_point() or value.is_complex() or value.is_quantized):
         raise TypeError(f"{function}: {parameter}: expected a floating-point dtype, got {value.dtype}")
 
 
 def same_device(function: str, parameter: str, value: Tensor, input: Tensor) -> None:
-    """Refuse a tensor on another device than the input, of those on which the operators run; torch knows of the others."""
+    """Refuse a tensor on another device than the input, if both are on ``npu`` or ``cpu``; torch refuses those on other devices."""
     if value.device != input.device and {value.device.type, input.device.type} <= {"npu", "cpu"}:
         refuse(function, parameter, f"device {input.device} like input", value.device)
 
@@ -60,31 +60,31 @@ def _is_boolean(value: object) -> bool:
 
 
 def boolean(function: str, parameter: str, value: object) -> bool:
-    """Return a boolean as Python's, which torch's own functions want; that of numpy is one."""
+    """Return a boolean of Python's or numpy's as Python's, which torch's own functions require."""
     if not _is_boolean(value):
         raise TypeError(f"{function}: {parameter}: expected a bool, got {value!r}")
     return bool(value)
 
 
 def integer(function: str, parameter: str, value: Any) -> int:
-    """Return what torch takes for an integer as one: those of numpy too, but neither a bool nor a character."""
+    """Return what torch accepts as an integer, those of numpy included, as an int; refuse booleans and characters."""
     if type(value) is int or isinstance(value, torch.SymInt):
         return value  # type: ignore[return-value]
-    if not _is_boolean(value):  # before numpy 2.3 its booleans could be an index
+    if not _is_boolean(value):  # numpy's booleans before 2.3 have __index__
         with contextlib.suppress(TypeError):
             return operator.index(value)
     raise TypeError(f"{function}: {parameter}: expected integers, got {value!r}")
 
 
 def number(function: str, parameter: str, value: object) -> None:
-    """Refuse what torch does not take for a number; those of numpy and tensors without dimensions are numbers."""
-    # Under torch.compile the question would make a graph for each value of a number.
+    """Refuse what torch does not accept as a number; numpy's numbers and tensors without dimensions are accepted."""
+    # Under torch.compile the test would make a graph for each value of a number.
     if not torch.compiler.is_compiling() and not hasattr(value, "__float__"):
         raise TypeError(f"{function}: {parameter}: expected a number, got {value!r}")
 
 
 def listed(value: object) -> tuple[Any, ...] | None:
-    """Return the elements of a list of any kind, or None for anything else; a text is no list, and nor is an array without dimensions."""
+    """Return the elements of any kind of list, or None for other values, as a text or an array without dimensions."""
     is_list = isinstance(value, Iterable) and not isinstance(value, (str, bytes, bytearray)) and getattr(value, "ndim", 1) > 0
     return tuple(value) if is_list else None  # type: ignore[arg-type]
 
@@ -102,7 +102,7 @@ def ints(function: str, parameter: str, value: object, count: int, lowest: int |
     for v in result:
         if lowest is not None and v < lowest:
             refuse(function, parameter, f"values of at least {lowest}", value)
-        if type(v) is int and v > highest:  # a symbolic size is within, and its comparison would become a condition on the graph
+        if type(v) is int and v > highest:  # comparing a symbolic size would put a condition on the graph
             refuse(function, parameter, f"values of at most {highest}", value)
     return result
 
@@ -110,14 +110,14 @@ def ints(function: str, parameter: str, value: object, count: int, lowest: int |
 def windows(
     function: str, input: Tensor, dims: int, kernel_size: object, stride: object, padding: object, ceil_mode: bool
 ) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
-    """Return a pooling's window, stride and padding if a window lies within the padded input, or begins there with `ceil_mode`."""
+    """Return a pooling's window, stride and padding; refuse a window that does not fit into the padded input."""
     kernel = ints(function, "kernel_size", kernel_size, dims, lowest=1)
     step = kernel if stride is None or listed(stride) == () else ints(function, "stride", stride, dims, lowest=1)
     pad = ints(function, "padding", padding, dims, lowest=0)
     if any(p > k // 2 for p, k in zip(pad, kernel, strict=True)):
         refuse(function, "padding", f"at most half of kernel_size {kernel}", padding)
     for size, window, s, p in zip(input.shape[-dims:], kernel, step, pad, strict=True):
-        # A last, partial window may begin a step further. Volumes have to hold one without their padding: torch asks for it.
+        # With ceil_mode a last, partial window may begin one stride further. Torch requires that a volume without padding holds a window.
         more = 0 if dims == 3 else 2 * p + (s - 1 if ceil_mode else 0)
         if size + more < window:
             within = f"input {tuple(input.shape)}" if dims == 3 else f"input {tuple(input.shape)} and padding {pad}"
@@ -137,14 +137,14 @@ def adaptive_size(function: str, input: Tensor, dims: int, output_size: object) 
 
 
 def edge_padding(function: str, parameter: str, value: object, input: Tensor, dims: int) -> tuple[int, ...]:
-    """Return (left, right, top, ...) if they leave something of the input, and no sum or product of sizes would wrap."""
+    """Return (left, right, top, ...); refuse a padding that leaves no element, or makes sizes that overflow."""
     pad = ints(function, parameter, value, 2 * dims, lowest=-(2**61), highest=2**61)
     sizes = list(input.shape)
     for side, more in enumerate(pad):
         sizes[-1 - side // 2] += more
     if any(size < 1 for size in sizes[-dims:]):
         refuse(function, parameter, f"a padded size of at least 1 for input {tuple(input.shape)}", value)
-    # Small ones cannot wrap; a comparison of symbolic sizes would become a condition on a compiled graph.
+    # Sizes with small paddings cannot overflow; a comparison of symbolic sizes would become a condition on a compiled graph.
     is_huge = any(type(p) is int and p > MAX_INT32 for p in pad)
     if is_huge and math.prod(sizes) * input.itemsize > MAX_INT64:
         refuse(function, parameter, f"a result of at most {MAX_INT64} bytes for input {tuple(input.shape)}", value)
@@ -152,7 +152,7 @@ def edge_padding(function: str, parameter: str, value: object, input: Tensor, di
 
 
 def run(name: str, within_limits: bool, tensors: tuple[Tensor, ...], *arguments: Any) -> Tensor:
-    """Call the function on the operator of a name, or torch's own where the operator cannot do it."""
+    """Call the function on the operator of that name, or torch's own function if the operator cannot be used."""
     operator = BY_NAME[name]
     function = of_name(operator.forward_class)
     chosen = function.call if is_ours(name, within_limits, *tensors) else function.forward
@@ -162,7 +162,7 @@ def run(name: str, within_limits: bool, tensors: tuple[Tensor, ...], *arguments:
 
 
 def is_offered(name: str) -> bool:
-    """Return whether the product that is present has an operator's entry point."""
+    """Return whether the product in use has the operator's entry point."""
     return _C.is_offered(name)
 
 
@@ -184,7 +184,7 @@ def is_ours(name: str, within_limits: bool, *tensors: Tensor | None) -> bool:
 
 
 def is_for_functions() -> bool:
-    """Return whether the call may go to a ``torch.autograd.Function``, of which torch takes none in these modes."""
+    """Return whether torch is in none of the modes in which it refuses a ``torch.autograd.Function``."""
     if forward_ad._current_level >= 0 or torch.jit.is_tracing():  # type: ignore[attr-defined]
         return False
     if torch.compiler.is_compiling() or not torch._C._are_functorch_transforms_active():

@@ -12,7 +12,7 @@ from torch_aclnn.functional import _arguments, _groups
 
 __all__ = ["batch_norm", "sync_batch_norm"]
 
-# Bound once, because torch_aclnn.patch() puts another function in its place.
+# Kept here, because torch_aclnn.patch() replaces the function.
 _torchs = torch.nn.functional.batch_norm
 
 # A limit of the operator's document. Beyond it torch's own path is taken.
@@ -156,7 +156,7 @@ def _batch_norm(name: str, *arguments: Any, group: ProcessGroup | None = None) -
 
 
 def _refuse_unmapped(function: str, call: Arguments) -> None:
-    """Refuse running statistics which all elements of a mapped input would update, as torch does."""
+    """Refuse a mapped input with running statistics that are not mapped, which all its elements would update, as torch does."""
     if torch.compiler.is_compiling() or not torch._C._are_functorch_transforms_active():
         return
     for parameter, value in (("running_mean", call.running_mean), ("running_var", call.running_var)):

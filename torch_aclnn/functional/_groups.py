@@ -9,7 +9,7 @@ from torch_aclnn.functional import _arguments
 
 
 def of_several(function: str, process_group: object) -> ProcessGroup | None:
-    """Return the group that is meant, the default one by None; or None where this process would be alone in it."""
+    """Return the group, the default one if it is None; return None if this process is alone in it."""
     if process_group is not None and not isinstance(process_group, ProcessGroup):
         expected = "a torch.distributed.ProcessGroup that this process belongs to, or None"
         raise TypeError(f"{function}: process_group: expected {expected}, got {process_group!r}")

@@ -135,7 +135,7 @@ def circular_pad3d(input: Tensor, padding: int | Sequence[int]) -> Tensor:
     return _pad("circular_pad3d", _C.circular_pad3d, input, padding)
 
 
-# Torch's limits of a padding, relative to the size that it extends, in addition to those of the operators' documents.
+# The largest padding that torch accepts, relative to the size; the operators' documents have further limits.
 _LARGEST = {"reflect": -1, "circular": 0}
 
 
@@ -164,7 +164,7 @@ _BY_MODE: dict[tuple[str | None, int], Callable[[Tensor, Any], Tensor]] = {
 
 
 def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = None) -> Tensor:
-    """Be :func:`torch.nn.functional.pad` where it pads by elements of the input; NotImplemented for everything else."""
+    """Do what :func:`torch.nn.functional.pad` does in the modes of this package; return NotImplemented for everything else."""
     if value is None and isinstance(pad, Sequence) and (mode, len(pad)) in _BY_MODE:
         return _BY_MODE[mode, len(pad)](input, pad)
     return NotImplemented

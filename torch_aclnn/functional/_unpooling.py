@@ -12,7 +12,7 @@ from torch_aclnn.functional._documentation import documented
 
 __all__ = ["max_unpool1d", "max_unpool2d", "max_unpool3d"]
 
-# bfloat16 is not listed, nor float64 of 2-D planes, but they go through as other types of their widths.
+# No page lists bfloat16, or float64 for 2-D planes; they are passed as other types of the same width.
 _DTYPES = frozenset((torch.float32, torch.float16, torch.float64, torch.bfloat16))
 
 
@@ -109,8 +109,8 @@ def _checked(
     step = _arguments.ints(name, "stride", kernel if stride is None else stride, dims, lowest=1)
     pad = _arguments.ints(name, "padding", padding, dims, lowest=0)
     size = _output_size(name, input, kernel, step, pad, output_size)
-    # The condition keeps a needless conversion out of the graphs of other devices. A graph of npu takes torch's word that the indices of
-    # max_pool3d are int64, and they are int32; Tensor.to() would have the graph insist on that word.
+    # The condition keeps a needless conversion out of the graphs of other devices. Torch declares the indices of
+    # max_pool3d as int64, but on npu they are int32; Tensor.to() would trust the declaration.
     if indices.dtype != torch.int64 or (indices.device.type == "npu" and torch.compiler.is_compiling()):
         indices = torch.ops.aten._to_copy.default(indices, dtype=torch.int64)
     return indices, kernel, step, pad, size

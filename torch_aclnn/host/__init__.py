@@ -10,7 +10,7 @@ from torch_aclnn.loading.engine import is_active
 
 __all__ = ["inject", "is_active", "is_dry_run", "reset", "statistics"]
 
-# What had other names before.
+# Names of earlier releases, each with what has replaced it.
 _NOW = {
     "activate": "done by the import of torch_aclnn",
     "cache_hits": "statistics().cache_hits",

@@ -1,4 +1,4 @@
-"""Gloo groups for the engine's collectives, which ``libtorch_aclnn_collectives.so`` asks for."""
+"""The Gloo groups with which ``libtorch_aclnn_collectives.so`` runs the engine's collectives."""
 
 import ipaddress
 import math
@@ -18,7 +18,7 @@ from torch_aclnn.host import rank_table
 
 LOOPBACK = "127.0.0.1"
 
-# Before torch 2.10 the default store need not take a socket that listens already, and a group's messages the timeout that is set later.
+# Before torch 2.10 the default store may not accept a listening socket, nor a group's messages a timeout that is set later.
 _BEFORE_2_10 = [int(number) for number in torch.__version__.split(".")[:2]] < [2, 10]
 
 # The stores of communicators which this process has announced and not joined yet. Afterwards the group keeps its store.
@@ -29,10 +29,10 @@ _OF_TABLE = "table"
 
 
 def listen() -> str:
-    """Announce a communicator of which one rank will be in this process, and return the address that its ranks connect to.
+    """Announce a communicator that has a rank in this process, and return the address that its ranks connect to.
 
     Raises:
-        OSError: nothing can listen on this machine's address.
+        OSError: no socket can listen on this machine's address.
 
     """
     host = own_address()
@@ -50,7 +50,7 @@ def meeting_of_table(path: str) -> tuple[str, int]:
 
     Raises:
         OSError: the file cannot be read.
-        ValueError: it is not a rank table, or does not say where.
+        ValueError: it is not a rank table, or has no address.
 
     """
     table = rank_table.read(path)
@@ -85,9 +85,9 @@ def _announce(address: str, listener: socket.socket) -> None:
 
 
 def connect(address: str, name: str, rank: int, size: int, connect_timeout: float, timeout: float) -> tuple[Any, Store, int]:
-    """Join the communicator as one of its ranks, and return its Gloo group, its store and the rank that has that, when all have.
+    """Join the communicator as one of its ranks; when all have joined, return its Gloo group, its store and the rank with the store.
 
-    That rank is -1 if the store is that of the communicator of which this one was made.
+    That rank is -1 if the store belongs to the communicator from which this one was made.
 
     Args:
         address: what ``listen`` returned, with a suffix if the communicator was made of another.
@@ -121,7 +121,7 @@ def connect(address: str, name: str, rank: int, size: int, connect_timeout: floa
             meeting.wait([_here(other) for other in range(size)], timedelta(seconds=connect_timeout))
         group: Any = ProcessGroupGloo(meeting, rank, size, _options(timeout if _BEFORE_2_10 else connect_timeout))
         meeting_rank = int(meeting.get(_HAS_STORE)) if meeting.check([_HAS_STORE]) else -1
-        group.barrier().wait()  # the rank that has the store goes on when all have what they need of it
+        group.barrier().wait()  # the rank with the store goes on after all have read from it
     except RuntimeError as error:
         raise RuntimeError(f"rank {rank} of {size} waited {connect_timeout:g} s for {_absent(meeting, size)}: {error}") from error
     group._set_default_timeout(timedelta(seconds=timeout))
@@ -129,7 +129,7 @@ def connect(address: str, name: str, rank: int, size: int, connect_timeout: floa
 
 
 def _require_listener(host: str, port: int) -> None:
-    """Fail at once where waiting is in vain: whoever made a root info has listened since before he passed it on."""
+    """Fail at once if nobody listens: the process that made a root info listens before it passes the info on."""
     try:
         socket.create_connection((host, port), timeout=5).close()
     except ConnectionRefusedError:
@@ -138,11 +138,11 @@ def _require_listener(host: str, port: int) -> None:
             "again, this rank read the root info of the attempt before, which TORCH_DISABLE_SHARE_RDZV_TCP_STORE=1 prevents"
         ) from None
     except OSError:
-        return  # a slow way to the other machine: torch's store tries again until the timeout
+        return  # the other machine may be slow to reach: torch's store tries again until the timeout
 
 
 def _store_at(host: str, port: int, timeout: float) -> Store:
-    """Connect to a store, on a thread that is given up after the timeout: torch waits without end where something else listens."""
+    """Connect to a store, on a thread that is abandoned after the timeout: torch waits forever for a listener that is no store."""
     connected: Future[Store] = Future()
 
     def run() -> None:
@@ -163,7 +163,7 @@ def _here(rank: int) -> str:
 
 
 def _absent(meeting: Store, size: int) -> str:
-    """Return the ranks that have not come, in words."""
+    """Return the ranks that have not joined, in words."""
     try:
         absent = [str(rank) for rank in range(size) if not meeting.check([_here(rank)])]
     except RuntimeError:
@@ -176,7 +176,7 @@ def own_address() -> str:
     master = os.environ.get("MASTER_ADDR", "") or LOOPBACK
     family, _, _, _, remote = socket.getaddrinfo(master, 9, type=socket.SOCK_DGRAM)[0]
     with socket.socket(family, socket.SOCK_DGRAM) as probe:
-        probe.connect(remote)  # sends nothing
+        probe.connect(remote)  # connecting a datagram socket sends nothing
         address: str = probe.getsockname()[0]
     return LOOPBACK if ipaddress.ip_address(address).is_loopback and ":" not in address else address
 
@@ -184,7 +184,7 @@ def own_address() -> str:
 def _options(timeout: float) -> Any:
     options = cast(Any, ProcessGroupGloo)._Options()
     options._timeout = timedelta(seconds=timeout)
-    options._threads = 1  # one operation at a time
+    options._threads = 1  # operations run one at a time
     options._devices = [ProcessGroupGloo.create_device(hostname=own_address())]
     return options
 
@@ -192,7 +192,7 @@ def _options(timeout: float) -> Any:
 def _timeout_of_group(name: str) -> float:
     """Return the timeout of torch's process group for which the communicator is made, in seconds; torch_npu does not pass it on.
 
-    Some of it is left for finding out which ranks are lost, so that the error that says so comes before that of torch_npu's watchdog, which
+    It is reduced by the time that finding the lost ranks takes, so that this error comes before that of torch_npu's watchdog, which
     ends the process.
     """
     timeouts = {name_of_group: timeout for name_of_group, timeout in map(_name_and_timeout, list(_world.pg_map)) if timeout}
@@ -203,6 +203,6 @@ def _timeout_of_group(name: str) -> float:
 def _name_and_timeout(group: ProcessGroup) -> tuple[str, float]:
     try:
         options: Any = group._get_backend(torch.device("npu")).options
-    except RuntimeError:  # it has no backend for the device
+    except RuntimeError:  # raised where the group has no backend for the device
         return "", 0
     return f"group_name_{options.group_id}", options._timeout.total_seconds()

@@ -24,7 +24,7 @@ class CollectiveBytes:
         communicator: its name, as ``HcclGetCommName`` has it.
         ranks: how many the communicator has.
         calls: how often it has been called.
-        bytes: what the calls read of this rank's memory, or what they wrote, whichever is more, summed over the calls.
+        bytes: the sum over the calls of the bytes that each read or wrote in this rank's memory, whichever is more.
 
     """
 
@@ -57,7 +57,7 @@ class Statistics:
     value_reads: tuple[ValueRead, ...]
 
     def __sub__(self, earlier: "Statistics") -> "Statistics":
-        """Return what has been run since the earlier ones were taken."""
+        """Return what has been run since the earlier statistics."""
         calls = {name: count - earlier.calls.get(name, 0) for name, count in self.calls.items()}
         reads = _less(self.value_reads, earlier.value_reads, ("count", "bytes"))
         return Statistics(
@@ -90,7 +90,7 @@ def statistics() -> Statistics:
 
 
 def reset() -> None:
-    """Have :func:`statistics` count anew from here; it raises what that raises."""
+    """Restart the counts of :func:`statistics`; it raises what that raises."""
     global _at_reset
     _at_reset = since_start()
 
@@ -98,7 +98,7 @@ def reset() -> None:
 def synchronize() -> None:
     """Wait for what has been launched on the current device: a call may still be in torch_npu's queue.
 
-    A stream that records a graph runs nothing, and may not be waited for.
+    A stream that records a graph runs nothing, and must not be waited for.
     """
     npu = getattr(sys.modules.get("torch"), "npu", None)
     if npu is not None and is_active() and npu.is_initialized() and not npu.is_current_stream_capturing():
@@ -106,7 +106,7 @@ def synchronize() -> None:
 
 
 def since_start() -> Statistics:
-    """Return the same since the process started."""
+    """Return the statistics since the process started."""
     synchronize()
     return Statistics(registry.counts(), registry.cache_hits(), tuple(_collectives()), tuple(value_reads()))
 
@@ -123,7 +123,7 @@ _Row = TypeVar("_Row", CollectiveBytes, ValueRead)
 
 
 def _less(rows: Iterable[_Row], earlier: Iterable[_Row], counted: tuple[str, str]) -> list[_Row]:
-    """Return the rows with the counts of the earlier ones taken off."""
+    """Return the rows, with the counts of earlier rows subtracted."""
     zero: dict[str, Any] = dict.fromkeys(counted, 0)
     before = {dataclasses.replace(row, **zero): row for row in earlier}
 

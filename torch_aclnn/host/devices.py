@@ -1,23 +1,23 @@
-"""The devices of the host engine, asked of its own library in this process, without torch."""
+"""The devices of the host engine, read from its library in this process, without torch."""
 
 import ctypes
 from dataclasses import dataclass
 
 from torch_aclnn.loading.paths import libdir
 
-_HBM = 1  # aclrtMemAttr; the engine has one kind of memory, whatever is asked for
+_HBM = 1  # of aclrtMemAttr; the engine has only one kind of memory
 _MEBIBYTE = 1 << 20
 
 
 @dataclass(frozen=True)
 class Device:
-    """A device as a process finds it that has just started.
+    """A device as a process that has just started finds it.
 
     Attributes:
         index: its number.
         soc: the chip that it presents, as ``Ascend910B3``.
         total: its memory, in MiB.
-        used: what of it is in use, in MiB: by this process, because each process has devices of its own.
+        used: how much of it this process uses, in MiB; each process has devices of its own.
 
     """
 

@@ -1,4 +1,4 @@
-"""Dry runs: the engine computes nothing but what is known and small."""
+"""Dry runs, in which the engine computes only small tensors of known values."""
 
 import re
 from ctypes import c_char_p, c_size_t, c_uint64

@@ -27,7 +27,7 @@ class Injection:
 
 @contextlib.contextmanager
 def inject(faults: str, message: str | None = None, last_error: int = 0) -> Iterator[Injection]:
-    """Have the host engine fail as the text says, in all threads, while the context lasts.
+    """Make the host engine fail as the text says, in all threads, within the context.
 
     The grammar is that of ``TORCH_ACLNN_HOST_FAULT`` (see the page on fault injection), whose faults, if there are any, end with the first
     use of this function. Calls are counted from the beginning of the context. At its end streams that died and devices that were lost are

@@ -12,12 +12,12 @@ def kind(**fields: Any) -> Any:
 
 
 def all_of(function: Any, kind: type[_Record]) -> list[_Record]:
-    """Return all records of a function that takes an array, how many have room in it and the size of one, and returns their number."""
+    """Return all records of a function that takes an array, its capacity and a record's size, and returns how many records there are."""
     function.restype = ctypes.c_size_t
     function.argtypes = [ctypes.POINTER(kind), ctypes.c_size_t, ctypes.c_size_t]
     size, room = ctypes.sizeof(kind), 0
     records = (kind * room)()
-    while (found := function(records, room, size)) > room:  # also where another thread adds some in between
+    while (found := function(records, room, size)) > room:  # another thread may add some between two calls
         room = found
         records = (kind * room)()
     return list(records[:found])

@@ -29,10 +29,10 @@ class Parameter:
     """A parameter of an entry point's first phase.
 
     Attributes:
-        kind: what the engine reads it as: ``"In"``, ``"Ints"``, ``"Dim"``, ...
+        kind: how the engine reads it: ``"In"``, ``"Ints"``, ``"Dim"``, ...
         name: the documented name.
         nullable: whether a null pointer means "not given".
-        data_types: the ``aclDataType`` values that a tensor behind the first may have; empty where other arguments decide.
+        data_types: for tensors after the first, the ``aclDataType`` values that they may have; empty if other arguments decide.
 
     """
 
@@ -48,8 +48,8 @@ class EntryPoint:
 
     Attributes:
         name: as ``aclnnAvgPool2dBackward``.
-        family: what it belongs to, as ``vision``.
-        refused: whether it exists only to fail, with a message.
+        family: the family, as ``vision``.
+        refused: whether each call of it fails, with a message.
         data_types: the ``aclDataType`` values that its first tensor may have.
         calls: how often it has run in this process.
         parameters: of the first phase, without ``workspaceSize`` and ``executor``; empty where the engine does not describe them.
@@ -111,7 +111,7 @@ def counts() -> dict[str, int]:
 
 
 def cache_hits() -> int:
-    """Return how many executors the cache had for a call."""
+    """Return how many calls found their executor in the cache."""
     host_runtime()
     library = loaded_library("libopapi.so")
     if library is None:

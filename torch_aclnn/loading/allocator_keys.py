@@ -11,7 +11,7 @@ from torch_aclnn.loading.paths import libdir
 def set_aside() -> Iterator[None]:
     """Set aside the allocator options that torch knows, so that torch_npu can register its own, some of which have the same names."""
     path = libdir() / "libtorch_aclnn_allocator_keys.so"
-    if not path.exists():  # built for a torch_npu that registers none
+    if not path.exists():  # the build was for a torch_npu that registers no options
         yield
         return
     library = ctypes.CDLL(str(path))

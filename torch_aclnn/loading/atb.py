@@ -1,7 +1,7 @@
-"""Operators of ATB (cann-nnal), which the engine has not got: computed by torch's and torch_npu's own, or refused by name.
+"""Operators of ATB (cann-nnal), which the engine lacks: computed by operators of torch and torch_npu, or refused by name.
 
-MindSpeed compiles some against ATB's headers as they are first called, into a module of functions. While the engine answers, its builder
-returns this one instead, so that neither ATB_HOME_PATH nor a compiler is needed. torch_npu loads a library for its own.
+MindSpeed compiles some of them against ATB's headers at their first call, into a module of functions. While the engine answers, its builder
+returns this module instead, so that neither ATB_HOME_PATH nor a compiler is needed. torch_npu loads its ATB operators from a library.
 """
 
 import functools
@@ -13,9 +13,9 @@ from typing import Any
 
 BUILDER = "mindspeed.op_builder.atb_builder"
 _OPERATORS = ("npu_matmul_add_fp32", "npu_groupmatmul_add_fp32", "lcal")
-_APART = "2"  # the first digit of MindSpeed's numbers of domains whose ranks are no neighbours: they begin with 20
+_APART = "2"  # the first digit of MindSpeed's numbers for domains of ranks that are no neighbours; the numbers begin with 20
 _TORCH_NPU = "torch_npu.op_plugin.atb._atb_ops"
-# What does the same work on the engine, by a part of the name.
+# The functions that do the same work on the engine, by a part of the operator's name.
 _STAND_INS = {
     "attention_mla": "npu_fused_infer_attention_score",
     "latent": "npu_fused_infer_attention_score",
@@ -46,7 +46,7 @@ def _refuse(name: str, *_: Any, **__: Any) -> None:
 
 @contextmanager
 def around_execution(fullname: str) -> Iterator[None]:
-    """Have MindSpeed's builder, after its module has run, return the functions of this module."""
+    """Make MindSpeed's builder return the functions of this module, once the builder's module has been executed."""
     yield
     if fullname == BUILDER:
         builder = sys.modules[fullname].AtbOpBuilder
@@ -68,7 +68,7 @@ def npu_matmul_add_fp32(x: Any, weight: Any, sums: Any) -> None:
 
 
 def npu_groupmatmul_add_fp32(x: Any, weight: Any, group_list: Any, sums: Any) -> None:
-    """Add the same of each group of rows, which end where the list says."""
+    """Add the same product for each group of rows; the list has the groups' ends."""
     groups = sums.view(len(group_list), x.shape[-1], weight.shape[-1])
     sys.modules["torch_npu"].npu_grouped_matmul_add_(groups, x, weight, group_list)
 
@@ -79,7 +79,7 @@ def _number_of_rows(rows: int, device: Any) -> Any:
 
 
 def reshape_and_cache(key: Any, value: Any, key_cache: Any, value_cache: Any, slot_indices: Any) -> None:
-    """Write each token's key and value into its slot of the caches, whose slots are those of all blocks."""
+    """Write each token's key and value into its slot of the caches; slots are numbered through all blocks."""
     reshape_and_cache_siso(key, key_cache, slot_indices)
     reshape_and_cache_siso(value, value_cache, slot_indices)
 
@@ -96,10 +96,10 @@ _COMPUTED = {
 }
 
 
-# What MindSpeed calls LCAL: products with collectives. Each is given its result, and where it communicates: the rank's number, of how many,
+# The products with collectives that MindSpeed calls LCAL. Each takes its result, the rank's number, how many ranks communicate,
 # and the name of their domain.
 def pure_matmul(left: Any, right: Any, bias: Any, output: Any, *_: Any) -> None:
-    """Write the product. A second factor that does not fit is transposed; a bias is added to the result, here and below."""
+    """Write the product. A second factor that does not fit is transposed. Here and below, a bias is added to the result."""
     sys.modules["torch"].matmul(left, right if left.shape[1] == right.shape[0] else right.t(), out=output)
     _add(output, bias)
 
@@ -118,7 +118,7 @@ def all_gather_matmul(left: Any, right: Any, bias: Any, output: Any, *where: Any
 
 
 def all_gather_matmul_v2(left: Any, right: Any, bias: Any, output: Any, gathered: Any, *where: Any) -> None:
-    """Write the same, and all ranks' rows."""
+    """Write the product of all ranks' rows, and these rows."""
     _distributed().all_gather_into_tensor(gathered, left.contiguous(), group=_group(*where))
     pure_matmul(gathered, right, bias, output)
 
@@ -134,7 +134,7 @@ def matmul_reduce_scatter(left: Any, right: Any, bias: Any, output: Any, *where:
 def all_gather_matmul_reduce_scatter(
     left: Any, right: Any, bias: Any, output: Any, rank: int, _: int, __: str, gathering: int, scattering: int, neighbours_gather: bool
 ) -> None:
-    """Write this rank's rows of the sum of the products that ranks of one dimension have, of the rows of all ranks of the other."""
+    """Gather rows over one dimension of the ranks, multiply them, and write this rank's rows of the sum over the other dimension."""
     inner = gathering if neighbours_gather else scattering
     numbers = {True: (rank % inner, inner, ""), False: (rank // inner, gathering * scattering // inner, _APART)}
     gathered = left.new_empty(gathering * left.shape[0], left.shape[1])
@@ -152,7 +152,7 @@ def _distributed() -> Any:
 
 
 def _group(number: int, size: int, domain: str) -> Any:
-    """Return the group of so many ranks of which this one has the number: neighbours, or ranks apart, those that are nearest."""
+    """Return the group of this size in which this rank has this number: of neighbours, or of ranks apart, the nearest such."""
     rank = _distributed().get_rank()
     found: dict[int, Any] = {}
     for group, members in sys.modules["torch.distributed.distributed_c10d"]._world.pg_group_ranks.items():

@@ -1,6 +1,6 @@
 """The end of a process in which autograd used ``npu``.
 
-A thread of autograd drops what it used shortly after the caller has the result: tensors that Python knows, for instance, for which it takes
+A thread of autograd releases what it used shortly after the caller has the result, such as tensors that Python knows, for which it takes
 the GIL. If the interpreter ends meanwhile, Python unwinds that thread, through frames of torch that end the process instead ("terminate
 called without an active exception").
 """
@@ -20,7 +20,7 @@ _NAME = "pt_autograd_"
 
 
 def finish_at_exit() -> None:
-    """Have the process wait, before the interpreter ends, until the threads of autograd have dropped what they used."""
+    """Make the process wait, before the interpreter ends, until the threads of autograd have released what they used."""
     atexit.register(_finish_autograd_threads)
     os.register_at_fork(after_in_child=lambda: atexit.unregister(_finish_autograd_threads))  # a forked process has no such threads
 
@@ -35,7 +35,7 @@ def _finish_autograd_threads() -> None:
 def _devices() -> Iterator[int]:
     """Yield the devices that autograd has a thread for."""
     for name in _THREADS.glob("*/comm"):
-        with suppress(OSError):  # of a thread that has ended
+        with suppress(OSError):  # raised for a thread that has ended
             thread = name.read_text().strip()
             if thread.startswith(_NAME):
                 yield int(thread.removeprefix(_NAME))

@@ -24,7 +24,7 @@ RUNTIME_LIBRARIES = (
     "libhccl.so",
 )
 
-# With these torch_npu finds libraries of operators, which it searches before libopapi.so.
+# The variables by which torch_npu finds libraries of operators that it searches before libopapi.so.
 SEARCH_VARIABLES = (
     "ASCEND_HOME_PATH",
     "ASCEND_TOOLKIT_HOME",
@@ -34,7 +34,7 @@ SEARCH_VARIABLES = (
     "ASCEND_AICPU_PATH",
 )
 
-# With these it finds the engine's toolkit, which has no such libraries. Without the first it prints a warning on standard output.
+# The variables by which it finds the engine's toolkit, which has no such libraries. Without the first it prints a warning.
 TOOLKIT_VARIABLES = {"ASCEND_HOME_PATH": str(toolkit()), "ASCEND_OPP_PATH": str(toolkit() / "opp")}
 
 _HOME_VARIABLES = ("ASCEND_HOME_PATH", "ASCEND_TOOLKIT_HOME")
@@ -66,7 +66,7 @@ def evidence(root: Path = Path("/"), environment: Mapping[str, str] = os.environ
 
 
 def _is_same(path: Path, directory: Path) -> bool:
-    # One of the two may be a link.
+    # Both are resolved, because one may be a link.
     return path.resolve() == directory.resolve()
 
 
@@ -85,7 +85,7 @@ def search_directories(environment: Mapping[str, str] = os.environ) -> list[Path
 
 
 def engine_comes_first(environment: Mapping[str, str] = os.environ) -> bool:
-    """Return whether the loader's path has the engine before any CANN, as ``torch-aclnn run`` and ``env`` leave it."""
+    """Return whether the loader's path has the engine before any CANN, as ``torch-aclnn run`` and ``env`` set it."""
     for path in environment.get("LD_LIBRARY_PATH", "").split(os.pathsep):
         if path and (Path(path) / RUNTIME_LIBRARIES[0]).exists():
             return _is_same(Path(path), libdir())
@@ -94,7 +94,7 @@ def engine_comes_first(environment: Mapping[str, str] = os.environ) -> bool:
 
 @functools.cache
 def load_error() -> str | None:
-    """Return why CANN's libraries do not load, tried in a process of its own, or None if they do."""
+    """Load CANN's libraries in a separate process; return why they do not load, or None if they do."""
     command = [sys.executable, "-I", "-S", "-c", _PROBE, *RUNTIME_LIBRARIES]
     try:
         done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=_PROBE_SECONDS)

@@ -13,7 +13,7 @@ _MARK = b"\0torchAclnnHostFirstPhase\0"
 
 
 def directories(environment: Mapping[str, str], *, of_engine: bool) -> list[str]:
-    """Return the directories of the variable whose libraries are made for the engine, or for CANN."""
+    """Return those directories of the variable whose libraries are made for the engine, or those of the libraries made for CANN."""
     given = filter(None, environment.get(VARIABLE, "").split(os.pathsep))
     return [path for path in given if _is_of_engine(Path(path) / LIBRARY) == of_engine]
 
@@ -33,7 +33,7 @@ def require_loadable(environment: Mapping[str, str] = os.environ) -> None:
 
 
 def _is_of_engine(library: Path) -> bool:
-    # Without loading it, which would run its code.
+    # The file is read, because loading the library would run its code.
     try:
         return _MARK in library.read_bytes()
     except OSError:

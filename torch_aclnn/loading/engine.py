@@ -9,7 +9,7 @@ from torch_aclnn.loading.cann import RUNTIME_LIBRARIES
 from torch_aclnn.loading.loader import library_of, loaded_library
 from torch_aclnn.loading.paths import libdir, python_packages
 
-# Where torch_npu looks for an entry point by bare name, in its order.
+# The libraries that torch_npu searches for an entry point by bare name, in its order.
 OPERATOR_LIBRARY = "libopapi.so"
 ATEN_ADAPTERS = "libaclnn_math.so"
 COLLECTIVES = "libtorch_aclnn_collectives.so"
@@ -26,13 +26,13 @@ OPERATOR_LIBRARIES = (
 # The library that the engine's libopapi.so is linked against, besides libascendcl.so.
 _NEEDED = ("libtorch_aclnn_kernels.so",)
 
-# Libraries that torch_npu opens by name when it needs them: for collectives, for its profiler and torch's, and for dumps.
+# Libraries that torch_npu opens by name when needed, for collectives, for its profiler and torch's, and for dumps.
 _OPENED_BY_NAME = ("libhcomm.so", "libmspti.so", "libmsprofiler.so", "libascend_hal.so", "libascend_dump.so")
 
 # Libraries that torchair is linked with, in addition to those above.
 _OF_TORCHAIR = ("libfmk_parser.so", "libascend_protobuf.so")
 
-# By these names, too, programs look for operators and what goes with them, which is all in libopapi.so here.
+# Further names of libraries in which programs look for operators; here libopapi.so has all operators.
 _PARTS_OF_OPERATORS = ("libopapi_math.so", "libopapi_nn.so", "libopapi_cv.so", "libopapi_transformer.so", "libnnopbase.so")
 
 # A symbol that only the host engine's libascendcl.so has.
@@ -53,7 +53,7 @@ def is_active() -> bool:
 
 
 def answers_from_package() -> bool:
-    """Return whether this package's own libraries answer: it can also be installed elsewhere, laid out like CANN."""
+    """Return whether this package's own libraries answer, and not an engine that is installed elsewhere, laid out like CANN."""
     runtime = loaded_library(RUNTIME_LIBRARIES[0])
     if runtime is None or not hasattr(runtime, _HOST_SYMBOL):
         return False
@@ -102,7 +102,7 @@ def activate() -> None:
     elif choice == "host" or cann.engine_comes_first() or not _cann_answers():
         _load_host()
     if answers_from_package():
-        # So that the programs which this one starts find the engine too.
+        # The programs that this one starts shall find the engine too.
         os.environ["LD_LIBRARY_PATH"] = search_path()
         cann.replace(os.environ)
         custom_operators.require_loadable()
@@ -116,7 +116,7 @@ def _check_loaded_engine(choice: str) -> None:
             "import torch_aclnn before torch, or start the program with `torch-aclnn run`"
         )
     if loaded == "host":
-        _load_host()  # the runtime may have come without the operators, through another program's LD_LIBRARY_PATH
+        _load_host()  # an LD_LIBRARY_PATH may have loaded the runtime without the operators
 
 
 def _require_cann() -> None:
@@ -141,7 +141,7 @@ def _cann_answers() -> bool:
 
 
 def _load_host() -> None:
-    # All that torch_npu asks for by bare name, so that the loader finds the engine's first, and nothing of a sourced CANN.
+    # All libraries that torch_npu opens by bare name are loaded, so that the loader takes them and none of a sourced CANN.
     operators = [name for name in OPERATOR_LIBRARIES if name != ATEN_ADAPTERS]
     for name in (*RUNTIME_LIBRARIES, *_NEEDED, *_OPENED_BY_NAME, *_OF_TORCHAIR, *operators, *_PARTS_OF_OPERATORS):
         path = libdir() / name
@@ -152,7 +152,7 @@ def _load_host() -> None:
 
 
 def load_what_needs_torch() -> None:
-    """Load what is implemented with torch, which has to be loaded: entry points on ATen, collectives on Gloo."""
+    """Load the libraries that are linked with torch, which has to be loaded: entry points on ATen, collectives on Gloo."""
     for name in (ATEN_ADAPTERS, COLLECTIVES):
         ctypes.CDLL(str(libdir() / name), mode=ctypes.RTLD_GLOBAL)
 

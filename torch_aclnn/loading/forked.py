@@ -1,4 +1,4 @@
-"""Processes that are forked from one in which torch_npu works: on the host engine they can do anything but use ``npu``."""
+"""Processes that are forked from one that uses torch_npu: on the host engine they can do anything but use ``npu``."""
 
 import atexit
 import os
@@ -7,16 +7,16 @@ from collections.abc import Callable
 
 
 def shutdown() -> Callable[[], None]:
-    """Return torch_npu's synchronisation at exit."""
+    """Return the function with which torch_npu synchronises at exit."""
     module = sys.modules.get("torch_npu._init.core.runtime_lifecycle") or sys.modules["torch_npu"]
     found: Callable[[], None] = module._npu_shutdown
     return found
 
 
 def prepare_children() -> None:
-    """Have forked processes leave out what would wait for threads that only their parent has.
+    """Make forked processes leave out what would wait for threads that only their parent has.
 
-    They are torch_npu's synchronisation at exit, and its use after ``os.fork``: of that it knows only where multiprocessing forks.
+    These are torch_npu's synchronisation at exit, and any use after ``os.fork``; torch_npu itself notices only forks of multiprocessing.
     """
     npu = sys.modules["torch_npu.npu"]
 

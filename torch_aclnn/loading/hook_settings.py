@@ -1,4 +1,4 @@
-"""What the import hook reads, for the commands, which do not load it."""
+"""The settings that the import hook reads; the commands read them here without loading the hook."""
 
 GPU_IS_VISIBLE = "a GPU is visible in addition to the npu device, and torch uses one kind of accelerator in a process"
 

@@ -34,12 +34,12 @@ _PACKAGE, _EXTENSION = "torch_npu", "torch_npu._C"
 
 
 def around_creation(fullname: str) -> AbstractContextManager[None]:
-    """Return what surrounds the creation of the module: torch_npu's libraries are loaded in that of its extension module."""
+    """Return the context for the module's creation; that of torch_npu's extension module loads torch_npu's libraries."""
     return allocator_keys.set_aside() if fullname == _EXTENSION and is_cuda_build() else nullcontext()
 
 
 def around_execution(fullname: str) -> AbstractContextManager[None]:
-    """Return what surrounds the execution of the module."""
+    """Return the context for the module's execution."""
     if fullname in launchers.CHANGES:
         return launchers.around_execution(fullname)
     if fullname == _PACKAGE:
@@ -48,7 +48,7 @@ def around_execution(fullname: str) -> AbstractContextManager[None]:
 
 
 def module_acl(found: ModuleSpec | None) -> ModuleSpec | None:
-    """Return the module ``acl`` of the toolkit while the engine answers, or else what was found.
+    """Return the module ``acl`` of the toolkit while the engine answers, otherwise the module that was found.
 
     CANN's is linked against libraries that the process does not have while the engine answers.
     """
@@ -110,7 +110,7 @@ def _load_engine() -> None:
 
 
 def _explain(error: Exception) -> str | None:
-    """Return why torch_npu could not be imported and what to do, or None if that is all in torch_npu's own error."""
+    """Return why torch_npu could not be imported and what to do, or None if torch_npu's own error says both."""
     if not answers_from_package():
         try:
             activate()

@@ -6,26 +6,26 @@ MESSAGE = (
     "inductor, torch.compile's default backend, has no compiler for npu on the torch_aclnn host engine; use "
     'torch.compile(..., backend="aot_eager"), or backend="npugraph_ex" of torch_npu 2.10 or later, which captures graphs'
 )
-# Where inductor looks for what compiles for a device that torch does not know, in torch.npu.
+# The names in torch.npu under which inductor looks for the classes that compile for an out-of-tree device.
 _NAMES = ("Scheduling", "PythonWrapperCodegen", "CppWrapperCodegen", "WrapperFxCodegen")
 
 
 class _RefusingType(type):
     def __getattr__(cls, name: str) -> NoReturn:
-        if name.startswith("__"):  # of Python, and asked of every class by what looks at modules
+        if name.startswith("__"):  # tools that inspect modules read these attributes of every class
             raise AttributeError(name)
         raise RuntimeError(MESSAGE)
 
 
 class _Refusing(metaclass=_RefusingType):
-    """What inductor does first with the class depends on the version of torch and on the graph."""
+    """A class that refuses each use: what inductor does first with it depends on the version of torch and on the graph."""
 
     def __init__(self, *_: Any) -> None:
         raise RuntimeError(MESSAGE)
 
 
 def refuse() -> None:
-    """Have inductor refuse ``npu`` in one message. A compiler that torch_npu finds, such as triton-ascend, takes its place."""
+    """Make inductor refuse ``npu`` in one message. A compiler that torch_npu finds, such as triton-ascend, replaces this."""
     import torch
 
     device_module = torch.get_device_module("npu")

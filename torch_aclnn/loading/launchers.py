@@ -1,4 +1,4 @@
-"""Launchers of several processes in a dry run: one of the ranks that they would start takes the launcher's place.
+"""Launchers of several processes in a dry run: the launcher runs one of the ranks in its own process.
 
 torchrun, `accelerate launch` and the command lines of trainers all come to torch's elastic launcher; DeepSpeed has its own.
 """
@@ -20,7 +20,7 @@ _rank = 0
 
 
 def watch(rank: int) -> None:
-    """Have this rank take the place of launchers, also of those that are imported later."""
+    """Make launchers run this rank in their own process, also those that are imported later."""
     global _rank
     _rank = rank
     for name in CHANGES:
@@ -81,7 +81,7 @@ def _refuse(text: str) -> NoReturn:
 
 
 def _become(command: Sequence[str], size: int, local_size: int) -> None:
-    """Go on as the program of one rank; the others are not there."""
+    """Run the program as one rank in this process; no other rank is started."""
     if not _rank < size:
         _refuse(f"--rank: expected 0 to {size - 1}, since the launcher starts {size}, got {_rank}")
     environment = os.environ | rank_alone.variables(_rank, size, local_size) | {rank_alone.VARIABLE: str(int(size > 1))}

@@ -6,7 +6,7 @@ from torch_aclnn.loading.paths import toolkit
 
 INSTALLATION = Path("/usr/local/Ascend")
 
-# Where programs look, in the folder of an installation, and what is there, in the engine's toolkit.
+# Paths in an installation's folder at which programs look, and their targets in the engine's toolkit.
 _LINKS = {
     "ascend-toolkit/latest": ".",
     "ascend-toolkit/set_env.sh": "set_env.sh",
@@ -16,7 +16,7 @@ _LINKS = {
 
 
 def is_of_engine(path: Path) -> bool:
-    """Return whether a path leads into the toolkit of an engine, of whatever environment, or to a folder of nothing but such paths."""
+    """Return whether a path leads into the toolkit of an engine, of any environment, or is a folder that has only such paths."""
     if path.is_dir() and not path.is_symlink():
         members = list(path.iterdir())
         return bool(members) and all(map(is_of_engine, members))
@@ -27,7 +27,7 @@ def add(installation: Path) -> list[Path]:
     """Make the links in the folder of an installation, and return them.
 
     Raises:
-        FileExistsError: something else than such a link is in the place of one; nothing has been changed then.
+        FileExistsError: there is a file in the place of a link; nothing has been changed then.
 
     """
     places = {installation / place: toolkit() / target for place, target in _LINKS.items()}

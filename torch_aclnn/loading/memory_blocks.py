@@ -8,7 +8,7 @@ from torch_aclnn.loading.modes import is_on
 
 
 def prepare() -> None:
-    """Have torch_npu launch each operator where the program calls it, so that launches and blocks are seen in the program's order."""
+    """Make torch_npu launch each operator where the program calls it, so that launches and blocks come in the program's order."""
     if is_on("check_streams"):
         os.environ.setdefault("TASK_QUEUE_ENABLE", "0")
 

@@ -10,7 +10,7 @@ _NOT_FOUND = re.compile(r"\b(acl\w+) or \1GetWorkspaceSize not (?:in libopapi\.s
 
 
 def print_last(explain: Callable[[BaseException], str | None]) -> None:
-    """Have what is explained of an error printed below its traceback, if it ends the program."""
+    """Print what `explain` returns for an error below its traceback, if the error ends the program."""
     print_exception = sys.excepthook
 
     def excepthook(kind: type[BaseException], error: BaseException, traceback: TracebackType | None) -> None:
@@ -22,7 +22,7 @@ def print_last(explain: Callable[[BaseException], str | None]) -> None:
 
 
 def explain(error: BaseException) -> str | None:
-    """Return what to do about the error, or None if it is another one."""
+    """Return what to do about the error, or None if the error has another cause."""
     if not isinstance(error, RuntimeError):
         return None
     if str(error).startswith("stoi") and os.environ.get("TORCH_NPU_LAZY_FUSION"):

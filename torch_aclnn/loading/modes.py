@@ -28,7 +28,7 @@ def is_on(word: str) -> bool:
 
 
 def host_mode(*added: str, without: Collection[str] = ()) -> dict[str, str]:
-    """Return the variable for a process to start: with the words that it has, without some, and with others."""
+    """Return the value of the variable for a new process: the words that it has now, without some, and with others."""
     return {VARIABLE: ",".join(dict.fromkeys([*(word for word in _words() if word not in without), *added]))}
 
 

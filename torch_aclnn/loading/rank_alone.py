@@ -22,22 +22,22 @@ VARIABLE = "TORCH_ACLNN_HOST_RANK_ALONE"
 _RANKS_OF_A_MACHINE = 8
 _PIPELINES = "torch.distributed.pipelining.stage"
 _MEGATRON = "megatron.training.training"
-# Of Megatron, and of MindSpeed, which replaces it.
+# The module of Megatron, and that of MindSpeed, which replaces it.
 _STAGES = tuple(f"{package}.core.pipeline_parallel.p2p_communication" for package in ("megatron", "mindspeed"))
 
 
 def is_alone(environment: Mapping[str, str] = os.environ) -> bool:
-    """Return whether this process is a rank alone. The engine reports another value than 0 and 1."""
+    """Return whether this process is a rank alone. The engine refuses values of the variable other than 0 and 1."""
     return environment.get(VARIABLE) == "1"
 
 
 def variables(rank: int, size: int, local_size: int = _RANKS_OF_A_MACHINE) -> dict[str, str]:
-    """Return what ``torchrun`` sets in the environment of one of so many ranks.
+    """Return the environment variables that ``torchrun`` sets for a rank.
 
     Args:
-        rank: which one.
+        rank: the rank's number.
         size: how many there are.
-        local_size: how many of them a machine has.
+        local_size: how many ranks a machine has.
 
     Raises:
         ValueError: there is no such rank.
@@ -53,7 +53,7 @@ def variables(rank: int, size: int, local_size: int = _RANKS_OF_A_MACHINE) -> di
 
 
 def complete(environment: MutableMapping[str, str]) -> None:
-    """Add what ``torchrun`` sets to an environment that says which rank this is.
+    """Add the other variables that ``torchrun`` sets to an environment that has RANK and WORLD_SIZE.
 
     Raises:
         ValueError: there is no such rank.
@@ -76,7 +76,7 @@ def _number(environment: Mapping[str, str], name: str, otherwise: int = 0) -> in
 
 
 def answer_for_others() -> None:
-    """Have torch, which has been imported, ask nobody for what other ranks would answer."""
+    """Make torch, which has been imported, take the engine's answers in place of other ranks'."""
     answers = _answers()
     c10d = sys.modules["torch.distributed.distributed_c10d"]
     changes: dict[str, Callable[[_Arguments], None]] = {
@@ -98,7 +98,7 @@ def answer_for_others() -> None:
 
 @contextmanager
 def around_execution(fullname: str) -> Iterator[None]:
-    """Change, after its execution, a module that would ask other ranks and is imported by programs that need it."""
+    """Return the context for the execution of a module that would ask other ranks, which is changed afterwards."""
     yield
     if fullname == _MEGATRON and hasattr(sys.modules[fullname], "build_train_valid_test_data_loaders"):
         _find_data_alone(sys.modules[fullname])
@@ -109,7 +109,7 @@ def around_execution(fullname: str) -> Iterator[None]:
 
 
 def _find_data_alone(training: Any) -> None:
-    """Have each rank of Megatron train, validate and test as its first rank, which has the data, tells all others to."""
+    """Set Megatron's options to train, validate and test on each rank: its first rank has the data and decides for the others."""
     build = training.build_train_valid_test_data_loaders
 
     @functools.wraps(build)
@@ -124,7 +124,7 @@ def _find_data_alone(training: Any) -> None:
 
 
 def _find_shapes_alone(stages: Any) -> None:
-    """Have a stage of a pipeline that has been told no shape take that of whole sequences for what its neighbour sends."""
+    """Let a stage of a pipeline that has received no shape take the shape of whole sequences for what its neighbour sends."""
     communicate = stages._communicate_shapes
 
     @functools.wraps(communicate)
@@ -153,7 +153,7 @@ def _add_finding(kind: str) -> None:
 
 
 def _vote_alone(pipelines: ModuleType) -> None:
-    """Have each stage of a pipeline take its own vote, on whether shapes are known, for that of all."""
+    """Let each stage of a pipeline take its own vote on whether shapes are known for the vote of all."""
     stage, modes = pipelines.PipelineStage, pipelines.InferenceMode
     vote, outcome = stage._warmup_forward_vote, stage._warmup_backward_result
 
@@ -166,7 +166,7 @@ def _vote_alone(pipelines: ModuleType) -> None:
 
 
 def _replace(owner: ModuleType, name: str, value: object) -> None:
-    """Replace what the module has under that name, wherever torch and torch_npu have imported it from there."""
+    """Replace a name of the module, also where torch and torch_npu have imported it by name."""
     original = getattr(owner, name)
     for module_name, module in list(sys.modules.items()):
         if module_name.split(".")[0] in ("torch", "torch_npu") and vars(module).get(name) is original:
@@ -174,7 +174,7 @@ def _replace(owner: ModuleType, name: str, value: object) -> None:
 
 
 def _answers() -> Any:
-    """Return what the engine's library has for torch."""
+    """Return the functions that the engine's library has for torch."""
     module = ModuleType(f"{__name__}.answers")
     define = ctypes.PyDLL(str(libdir() / COLLECTIVES)).torchAclnnHostDefineRankAlone
     define.argtypes, define.restype = [ctypes.py_object], ctypes.py_object
@@ -219,12 +219,12 @@ def _make_root(arguments: _Arguments, role: str) -> None:
         arguments[f"group_{role}"] = None
 
 
-# The root has the objects that this rank has.
+# The root's objects are taken to be those that this rank has.
 def _broadcast_object_list(arguments: _Arguments) -> None:
     _make_root(arguments, "src")
 
 
-# As the root this rank needs tensors to gather into; each rank has one of the same shape.
+# If this rank is the root, it needs tensors to gather into; each rank's tensor has the same shape.
 def _gather(arguments: _Arguments) -> None:
     if not _is_root(arguments, "dst"):
         arguments["gather_list"] = [arguments["tensor"].new_empty(arguments["tensor"].shape) for _ in range(_ranks(arguments))]

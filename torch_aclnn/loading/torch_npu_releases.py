@@ -2,7 +2,7 @@
 
 import re
 
-# A release and a minor version. Each torch_npu asks for the torch of its own minor version.
+# The oldest release and the newest minor version. Each torch_npu requires the torch of its own minor version.
 OLDEST, NEWEST = "2.7.1", "2.14"
 
 
@@ -17,5 +17,5 @@ def is_too_new(release: str) -> bool:
 
 
 def refusal(torch: str) -> str:
-    """Return what is said of a release of torch that is too new; what to install follows it."""
+    """Return the message for a release of torch that is too new, without what to install."""
     return f"torch {torch} is installed, but this release of torch_aclnn knows no torch_npu for it (the newest is {NEWEST})"

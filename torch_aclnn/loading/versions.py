@@ -24,7 +24,7 @@ def installed(package: str) -> dict[str, object] | None:
 def check_versions() -> None:
     """Check that torch and torch_npu fit each other and this build.
 
-    A build fits every release of its minor version: what some of them do not export, it does without.
+    A build fits every release of its minor version; it does without functions that some of them do not export.
 
     Raises:
         ImportError: in one message, what is wrong and what to install.
@@ -75,7 +75,7 @@ def install_command() -> str:
 
 def cpu_build_command() -> str:
     """Return the pip command that replaces another build of torch by the CPU build."""
-    # The version's tag is needed: pip takes an installed build of the same release for the one that is asked for.
+    # Without the tag +cpu, pip would keep an installed build of the same release.
     return f'pip install "torch=={_built_for.TORCH}+cpu" --index-url {CPU_BUILDS}'
 
 

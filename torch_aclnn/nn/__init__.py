@@ -14,13 +14,13 @@ from torch_aclnn.nn._batch_norm import *
 from torch_aclnn.nn._padding import *
 from torch_aclnn.nn._pooling import *
 
-# Type checkers take what the stars import, as they cannot read a list that is computed.
+# Type checkers cannot read a computed __all__ and take what the star imports bring.
 _public = sorted(name for operator in OPERATORS for name in operator.modules)
 globals()["__all__"] = _public
 
 for _operator in OPERATORS:
     for _number, _name in enumerate(_operator.modules):
-        # The public path is what pickles and reprs name. inspect.getsource looks for the class there too, in vain; it finds the methods.
+        # Pickles and reprs then name the public path. inspect.getsource does not find a class there, but it finds the methods.
         globals()[_name].__module__ = __name__
         if _operator.dims:
             globals()[_name]._function = _operator.functions[_number]

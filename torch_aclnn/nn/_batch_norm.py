@@ -12,7 +12,7 @@ __all__ = ["BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "InstanceNorm1d", "Insta
 
 
 def _recorded(module: nn.Module, input: Tensor) -> Any:
-    """Return a call of the module that torch.fx records, as of torch's own, so that its mode and its statistics remain the module's."""
+    """Return a call of the module for torch.fx to record, as it does for torch's own, so that mode and statistics stay in the module."""
     if not isinstance(input, torch.fx.Proxy) or not isinstance(input.tracer, torch.fx.Tracer) or input.tracer.root is module:
         return None
     return input.tracer.create_proxy("call_module", input.tracer.path_of_module(module), (input,), {})
@@ -32,10 +32,10 @@ class _BatchNorm(TypedCall, nn.modules.batchnorm._BatchNorm):
         return functional.batch_norm(*arguments)
 
     def _count_batch(self) -> float:
-        """Return how much of this batch goes into the running statistics."""
+        """Count the batch, and return the share with which it enters the running statistics."""
         if self.training and self.track_running_stats and self.num_batches_tracked is not None:
             self.num_batches_tracked.add_(1)
-            if self.momentum is None:  # the plain average of all batches
+            if self.momentum is None:  # the running statistics are the average of all batches
                 return 1.0 / float(self.num_batches_tracked)
         return self.momentum or 0.0
 
@@ -98,7 +98,7 @@ class SyncBatchNorm(_BatchNorm):
 
     """
 
-    # That of the installed torch, which has no argument `bias` in older versions.
+    # The signature is that of the installed torch, which has no argument `bias` in older versions.
     __signature__ = inspect.signature(nn.SyncBatchNorm)
 
     def __init__(

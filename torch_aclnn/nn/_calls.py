@@ -1,4 +1,4 @@
-"""The base classes of the modules, which type their calls where torch declares Any, and call the functions."""
+"""The base classes of the modules: they declare the types of calls, for which torch declares Any, and call the functions."""
 
 from typing import TYPE_CHECKING, ClassVar, NoReturn, ParamSpec, Protocol
 
@@ -15,11 +15,11 @@ class _HasForward(Protocol[_P]):
 class TypedCall:
     """The base of each module, in front of torch's: a call takes what the module's ``forward`` takes, and returns a Tensor.
 
-    It has a ``__dict__`` as torch's modules do, without which Python would not let an object change between the classes.
+    It has a ``__dict__`` as torch's modules have; without one Python would refuse to change an object's class.
     """
 
     def __prepare_scriptable__(self) -> NoReturn:
-        """Refuse :func:`torch.jit.script`, which compiles what torch's own classes call."""
+        """Refuse :func:`torch.jit.script`, which can compile only calls of torch's own functions."""
         name = f"torch_aclnn.nn.{type(self).__name__}"
         raise NotImplementedError(f"torch.jit.script: {name} has no script; torch_aclnn.revert(model) gives the model torch's classes back")
 
@@ -29,7 +29,7 @@ class TypedCall:
 
 
 class OfPlanes(TypedCall):
-    """The base of the modules that are a function of planes, which the package sets by the table of operators."""
+    """The base of the modules that call a function of planes; which function is set by the table of operators."""
 
     _function: ClassVar[str]
 

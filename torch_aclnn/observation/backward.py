@@ -1,4 +1,4 @@
-"""Which line of the forward a backward is at, by autograd's nodes."""
+"""Which line of the forward a backward has come to, by autograd's nodes."""
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
@@ -13,13 +13,13 @@ from torch.autograd.variable import Variable
 from torch.fx import traceback as fx_traceback
 from torch_aclnn.observation.lines import current_line
 
-_KEY = "traceback_"  # where autograd keeps the stack of a node's forward
-_ACCUMULATION = "AccumulateGrad"  # of a leaf, which has no forward
+_KEY = "traceback_"  # the key under which autograd keeps the stack of a node's forward
+_ACCUMULATION = "AccumulateGrad"  # the node of a leaf, which has no forward
 
 
 @dataclass(frozen=True)
 class Mark:
-    """When autograd came to a node.
+    """The moment at which autograd came to a node.
 
     Attributes:
         position: how many allocations there had been.
@@ -34,7 +34,7 @@ class Mark:
 
 
 class Backwards:
-    """Marks the nodes of all backwards from now on.
+    """Adds a mark for each node of all further backwards.
 
     Args:
         position: returns how many allocations there have been.
@@ -90,7 +90,7 @@ def node_line(node: Node) -> str:
 
 
 def _engine_around(backward: Callable[[Iterable[Any]], AbstractContextManager[None]]) -> _ImperativeEngine:
-    """Return the engine for all backwards of Python, those of programs that call the engine themselves too."""
+    """Return an autograd engine for all backwards from Python, also of programs that call the engine themselves."""
 
     class Engine(_ImperativeEngine):
         def run_backward(self, tensors: Any, *arguments: Any, **options: Any) -> Any:
@@ -112,7 +112,7 @@ def _nodes(tensors: Iterable[Any]) -> list[Node]:
 
 
 def _keep_lines_of_the_forward() -> None:
-    # Autograd keeps a stack for each node while it looks for anomalies. One line will do, and takes a tenth of the time.
+    # Autograd keeps a stack for each node while it detects anomalies. Formatting one line takes a tenth of the time of all.
     format_stack = fx_traceback.format_stack
     fx_traceback.format_stack = lambda: format_stack() if fx_traceback.should_preserve_node_meta else [current_line()]
     torch.autograd.set_detect_anomaly(True, check_nan=False)

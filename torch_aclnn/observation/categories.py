@@ -1,4 +1,4 @@
-"""What memory is for: parameters, gradients and optimizer state by the tensors that have it, the rest by when it was allocated."""
+"""Categories of memory: parameters, gradients and optimizer state by their tensors, the rest by when it was allocated."""
 
 import gc
 from collections import Counter, defaultdict
@@ -15,18 +15,18 @@ ACTIVATIONS, RECOMPUTED = "activations and inputs", "activations, recomputed"
 BACKWARD, OPTIMIZER, SHARDING = "backward's temporaries", "optimizer's temporaries", "sharding and communication"
 
 _DISTRIBUTED = ("/torch/distributed/", "/torch/nn/parallel/", "/deepspeed/")
-_HOOKS = "/torch/nn/modules/module.py"  # calls modules, and before them what FSDP gathers
+_HOOKS = "/torch/nn/modules/module.py"  # the file that calls modules, and before them FSDP's gathering
 _CHECKPOINT = "/torch/utils/checkpoint.py"
 
 
 class Labels:
-    """Categories of addresses, each with how many allocations there had been when it was so."""
+    """Categories of addresses, each with the number of allocations at which it was noted."""
 
     def __init__(self) -> None:
         self._labels: dict[int, list[tuple[int, str]]] = defaultdict(list)
 
     def add(self, category: str, tensors: Iterable[Any], position: int) -> None:
-        """Give the memory of the tensors that are on the device the category."""
+        """Label the memory of those tensors that are on the device with the category."""
         for tensor in tensors:
             for address in _addresses(tensor):
                 self._labels[address].append((position, category))
@@ -37,19 +37,19 @@ class Labels:
 
 
 def label_before_step(labels: Labels, optimizer: torch.optim.Optimizer, position: int) -> None:
-    """Label what an optimizer is about to use."""
+    """Label the tensors that an optimizer is about to use."""
     parameters = [parameter for group in optimizer.param_groups for parameter in group["params"]]
     labels.add(PARAMETERS, parameters, position)
     labels.add(GRADIENTS, (parameter.grad for parameter in parameters), position)
 
 
 def label_after_step(labels: Labels, optimizer: torch.optim.Optimizer, position: int) -> None:
-    """Label what an optimizer keeps."""
+    """Label the tensors that an optimizer keeps."""
     labels.add(STATE, _tensors(optimizer.state), position)
 
 
 def label_modules(labels: Labels, position: int) -> None:
-    """Label the parameters and buffers of all modules of the process, those that no optimizer has too."""
+    """Label the parameters and buffers of all modules of the process, also those that no optimizer has."""
     modules = [one for one in gc.get_objects() if issubclass(type(one), torch.nn.Module)]
     for module in modules:
         for tensors in (module.__dict__.get("_parameters"), module.__dict__.get("_buffers")):
@@ -72,7 +72,7 @@ def category_of(block: Block, labels: Labels, in_backward: bool, in_optimizer: b
 
 
 def _is_sharding(files: Iterable[str]) -> bool:
-    """Return whether code for several ranks made the block itself, and has not only called a layer or the program that did."""
+    """Return whether code for several ranks allocated the block itself, and not a layer or the program that it called."""
     for file in files:
         if any(folder in file for folder in _DISTRIBUTED):
             return True
@@ -103,7 +103,7 @@ def _tensors(value: Any) -> Iterator[torch.Tensor]:
 def _addresses(tensor: Any) -> Iterator[int]:
     if not isinstance(tensor, torch.Tensor):
         return
-    if is_traceable_wrapper_subclass(tensor):  # as DTensor, of which this process has a part
+    if is_traceable_wrapper_subclass(tensor):  # a DTensor, for example, of which this process has a part
         names, _ = tensor.__tensor_flatten__()
         for name in names:
             yield from _addresses(getattr(tensor, name))

@@ -1,4 +1,4 @@
-"""What the observer asks of torch_npu and of the engine."""
+"""The calls of torch_npu and of the engine that the observer makes."""
 
 import ctypes
 from collections.abc import Callable
@@ -11,7 +11,7 @@ _POLICY = 0  # ACL_MEM_MALLOC_HUGE_FIRST
 
 
 class Allocations:
-    """Counts the allocations of the current device since its first, and knows their peak, whatever the program resets."""
+    """Counts all allocations of the current device, and keeps their peak when the program resets torch's statistics."""
 
     def __init__(self) -> None:
         self._before = 0
@@ -21,7 +21,7 @@ class Allocations:
         torch_npu._C._npu_resetPeakMemoryStats = self._peak_is_reset
 
     def count(self) -> int:
-        """Return how many there have been."""
+        """Return how many allocations there have been."""
         counted: int = stats()["allocation"]["all"]["allocated"]
         if counted < self._latest:
             self._before += self._latest
@@ -48,7 +48,7 @@ def when_initialized(action: Callable[[], None]) -> None:
 
 
 def record_history() -> None:
-    """Have the allocator keep its history, with a stack of Python for each allocation."""
+    """Make the allocator keep its history, with a Python stack for each allocation."""
     torch_npu.npu.memory._record_memory_history(context="alloc", stacks="python")
 
 
@@ -59,12 +59,12 @@ def trace() -> list[dict[str, Any]]:
 
 
 def on_failed_allocation(action: Callable[[int, int, int, int], None]) -> None:
-    """Call the action with the device, the size, its memory and what is free of it when an allocation fails."""
+    """When an allocation fails, call the action with the device, the size, the device's memory and how much of it is free."""
     torch_npu._C._npu_attach_out_of_memory_observer(action)
 
 
 def take(size: int) -> bool:
-    """Take memory of the current device which the program cannot have, and return whether there was so much."""
+    """Take memory of the current device from the program, and return whether there was so much."""
     address = ctypes.c_void_p()
     malloc = registry.host_runtime().aclrtMalloc
     malloc.argtypes = [ctypes.POINTER(ctypes.c_void_p), ctypes.c_size_t, ctypes.c_int]

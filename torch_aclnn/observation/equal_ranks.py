@@ -15,7 +15,7 @@ _MEGATRON, _TORCH = "megatron.core.parallel_state", "torch.distributed.pipelinin
 
 
 def variable(name: str) -> int | None:
-    """Return the number that a variable of the environment has."""
+    """Return an environment variable as a number."""
     text = os.environ.get(name, "")
     return int(text) if text.isdecimal() else None
 
@@ -55,17 +55,17 @@ class EqualRanks:
     def __init__(self, folder: str | None) -> None:
         self._folder = None if folder is None else Path(folder)
         self._own: Path | None = None
-        self._begin = counts.since_start()  # a copy of a process counts on from what earlier copies have run
+        self._begin = counts.since_start()  # counts in a fork begin with those of the process before the fork
 
     def earlier(self) -> int | None:
-        """Return the rank that has made the same allocations, launches and collectives, or None; asked again, it is None."""
+        """Return the rank that has made the same allocations, launches and collectives, or None; a second call returns None."""
         if self._folder is None or self._own is not None:
             return None
         self._own = self._folder / _fingerprint(counts.since_start() - self._begin)
         return int(self._own.read_text()) if self._own.exists() else None
 
     def keep(self) -> None:
-        """Let later ranks be equal to this one, which has been run."""
+        """Keep this rank, which has been run, for comparisons with later ones."""
         if self._own is not None:
             self._own.write_text(os.environ["RANK"])
 

@@ -1,8 +1,8 @@
-"""A process that has imported torch, torch_npu and what a program imports, and runs the program in copies of itself.
+"""A process that has imported torch, torch_npu and what a program imports, and runs the program in forks of itself.
 
-Its standard input has a line of JSON for each copy: ``program``, what follows `python`; ``environment``, what the copy's has in addition;
-and ``output``, the file for what the program prints. For each that has ended there is a line with its exit code on the descriptor that is
-the process's argument.
+Its standard input has a line of JSON for each fork: ``program``, what follows `python`; ``environment``, the fork's further variables;
+and ``output``, the file for what the program prints. For each fork that has ended it writes a line with the exit code to the descriptor
+that its first argument names.
 """
 
 import ast
@@ -40,14 +40,14 @@ def main() -> None:
 
 
 def _next_request(answers: int) -> dict[str, Any]:
-    """Return in each copy, with what it shall run."""
-    gc.freeze()  # a collection in a copy would write to, and so copy, every page that holds an object
+    """Read requests; return in each fork, with the request that the fork shall run."""
+    gc.freeze()  # a collection in a fork would write to every page that holds an object, which copies the page
     os.write(answers, b"ready\n")
     for line in sys.stdin:
         request: dict[str, Any] = json.loads(line)
         process = os.fork()
         if process == 0:
-            ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)  # a copy ends with this process
+            ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)  # a fork ends with this process
             _redirect(request["output"])
             os.close(answers)
             return request
@@ -65,7 +65,7 @@ def _redirect(output: str) -> None:
 
 
 def _import_for(program: list[str]) -> None:
-    """Run the script's import statements of packages that are installed; what fails is for the program to report."""
+    """Run the script's import statements of installed packages; a failure is ignored here, as the program will report it."""
     with contextlib.suppress(OSError, SyntaxError, ValueError):
         for statement in ast.parse(Path(program[0]).read_text()).body if not program[0].startswith("-") else ():
             if isinstance(statement, ast.Import | ast.ImportFrom) and all(map(_is_installed, _modules(statement))):
@@ -87,7 +87,7 @@ def _is_installed(module: str) -> bool:
 
 def _run(program: list[str]) -> None:
     while program[0].startswith("-") and program[0][:2] not in ("-c", "-m"):
-        program = program[1:]  # options of Python, which the process was started with
+        program = program[1:]  # options of Python, with which this process was started already
     if program[0][:2] in ("-c", "-m") and len(program[0]) > 2:
         program = [program[0][:2], program[0][2:], *program[1:]]
     kind, rest = program[0], program[1:]

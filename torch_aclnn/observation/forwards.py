@@ -1,4 +1,4 @@
-"""The calls of modules: the repeated blocks of a network, and the forwards of a program that only runs forward."""
+"""Calls of modules: the repeated blocks of a network, and the forwards of a program that only runs forward."""
 
 import itertools
 from bisect import bisect_right
@@ -20,7 +20,7 @@ class Forwards:
 
     Args:
         position: returns how many allocations there have been.
-        labels: get the parameters of the modules, which the program may drop before it ends.
+        labels: receives the parameters of the modules, which the program may release before it ends.
 
     """
 
@@ -62,7 +62,7 @@ class Forwards:
                 self.without_gradients.append((self._begun, self._position()))
 
     def blocks(self, history: History, position: int) -> Blocks | None:
-        """Return what the repeated blocks have made that is in use after so many allocations, of the class that has most of it."""
+        """Return the blocks whose calls have most memory in use after so many allocations: those of one class of modules."""
         begins = [begin for begin, _, _ in self.calls]
         sums: dict[str, Counter[int]] = {}
         for block in history.alive(position):
@@ -87,7 +87,7 @@ class Forwards:
 
 
 def _kept(history: History, labels: Labels, calls: list[Span], position: int) -> int:
-    """Return the bytes that forwards before have left, as the cache of keys and values."""
+    """Return the bytes that earlier forwards have left, such as the cache of keys and values."""
     made = [block for block in history.alive(position) if any(begin < block.born <= end for begin, end in calls)]
     return sum(block.size for block in made if labels.of(block) is None)
 
@@ -97,7 +97,7 @@ def _is_activation(block: Block, labels: Labels) -> bool:
 
 
 def _repeated(module: torch.nn.Module) -> Iterator[torch.nn.Module]:
-    """Yield the members of the outermost lists of modules of one class with parameters."""
+    """Yield the members of the outermost lists whose modules have one class and have parameters."""
     members = list(module.children())
     is_list = isinstance(module, torch.nn.ModuleList | torch.nn.Sequential) and len(members) > 1
     if is_list and len({type(one) for one in members}) == 1 and all(any(True for _ in one.parameters()) for one in members):

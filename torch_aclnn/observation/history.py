@@ -1,4 +1,4 @@
-"""The allocator's history, replayed: its peaks, and what was allocated at the largest one."""
+"""The allocator's history, replayed: its peaks, and the blocks at the largest one."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -31,24 +31,24 @@ class Block:
 
     @property
     def places(self) -> Iterator[Place]:
-        """The stack as places; few blocks are asked for them."""
+        """The stack as places, made when asked for, since few blocks are."""
         return ((frame["filename"], frame["line"]) for frame in self.frames)
 
     def is_alive(self, position: int) -> bool:
-        """Return whether it was in use after so many allocations."""
+        """Return whether the block was in use after so many allocations."""
         return self.born <= position and (self.died is None or position < self.died)
 
 
 @dataclass
 class History:
-    """All blocks and the course of the totals, by the number of allocations before.
+    """All blocks, and the totals after each allocation.
 
     Attributes:
         blocks: in the order of their allocation.
         allocated: the bytes in use right after each allocation.
-        reserved: the bytes that the allocator held of the device then.
-        waiting: the bytes then that are freed, but wait for an event of another stream, if no event is done before the step ends.
-        failed: how many allocations there had been at each one that failed, and its size.
+        reserved: the bytes of the device that the allocator held then.
+        waiting: the freed bytes that waited then for an event of another stream, if no event is done before the step ends.
+        failed: for each allocation that failed, how many there had been before, and its size.
 
     """
 
@@ -59,12 +59,12 @@ class History:
     failed: list[tuple[int, int]] = field(default_factory=list)
 
     def peak(self, begin: int = 0, end: int | None = None) -> int:
-        """Return the number of the allocation with which most was in use, the first of equals, from 1; 0 if there is none."""
+        """Return the number, from 1, of the allocation after which most was in use, the first of equal ones; 0 without allocations."""
         part = self.allocated[begin:end]
         return begin + part.index(max(part)) + 1 if part else 0
 
     def largest(self, course: Sequence[int], begin: int = 0, end: int | None = None) -> int:
-        """Return the largest value of one of the courses."""
+        """Return the largest value of one of the totals."""
         return max(course[begin:end], default=0)
 
     def alive(self, position: int) -> list[Block]:
@@ -88,7 +88,7 @@ def replay(events: Iterable[Mapping[str, Any]], ends_of_steps: Sequence[int] = (
     for event in events:
         action, address, size = event["action"], event.get("addr", 0), event.get("size", 0)
         if awaited and (action != "free_completed" or address not in awaited):
-            totals["waiting"] += sum(awaited.values())  # what its free does not complete at once waits for another stream
+            totals["waiting"] += sum(awaited.values())  # a free that is not completed at once waits for another stream
             awaited.clear()
         if action == "alloc":
             if len(history.blocks) in ends:

@@ -1,4 +1,4 @@
-"""Lines of the program: where a stack left the libraries that everyone uses."""
+"""Lines of the program: the innermost place of a stack that is not in torch, torch_npu or Python's library."""
 
 import os
 import sys
@@ -12,7 +12,7 @@ Place = tuple[str, int]
 
 _STANDARD_LIBRARY = sysconfig.get_paths()["stdlib"]
 _PACKAGES = ("torch", "torch_npu", "torch_aclnn")
-_TYPED = ("<string>", "<stdin>")  # of python -c, and what it reads from standard input
+_TYPED = ("<string>", "<stdin>")  # the file names of code behind -c, and from standard input
 _SITE_PACKAGES = "site-packages"
 
 

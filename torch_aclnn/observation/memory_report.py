@@ -1,4 +1,4 @@
-"""The part of the report about memory: peaks, what was in use at the largest, and where that was."""
+"""The part of the report about memory: the peaks, and for the largest what was in use and where the program was."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from torch_aclnn.observation.report import Memory, Moment, StepPeak
 
 Span = tuple[int, int]
 
-_LINES = 20  # the rest is one line
+_LINES = 20  # further lines are reported as one sum
 
 
 def report(
@@ -20,11 +20,11 @@ def report(
 
     Args:
         history: the allocator's.
-        labels: what tensors said of their memory.
+        labels: the categories of the tensors' memory.
         backwards: the backwards of the program.
-        optimizers: from which allocation to which each optimizer's step went.
+        optimizers: the first and the last allocation of each optimizer's step.
         ends_of_steps: how many allocations there had been at the end of each step.
-        counted: what does not follow from the history.
+        counted: the figures that do not follow from the history.
 
     """
     reader = _Reader(history, labels, backwards, optimizers, ends_of_steps)

@@ -33,7 +33,7 @@ _observer: "Observer | None" = None
 
 
 def install(directory: str) -> None:
-    """Observe this process, as the settings in the directory say, and write the report there."""
+    """Observe this process by the settings in the directory, and write the report there."""
     global _observer
     if _observer is None:
         _observer = Observer(Path(directory))
@@ -230,21 +230,21 @@ class Observer:
 
 
 def _leave() -> None:
-    """End the process, so that nothing of the program runs any more, which might write a checkpoint."""
+    """End the process at once, so that no further code of the program runs, which might write a checkpoint."""
     for stream in (sys.stdout, sys.stderr):
         stream.flush()
     os._exit(0)
 
 
 def _message(error: BaseException) -> str:
-    """Return the line of the message that says most: the engine's, which begins with the entry point, or else the first."""
+    """Return the most useful line of the message: the engine's, which begins with the entry point, otherwise the first."""
     lines = str(error).strip().splitlines()
     engine = (line[found.start() :] for line in lines if (found := _OF_THE_ENGINE.search(line)))
     return next(engine, lines[0] if lines else "")
 
 
 def _by_line(reads: Iterable[ValueRead]) -> list[LineRead]:
-    """Return the reads of unknown values, those of one line of the program and one size as one, the most frequent first."""
+    """Return the reads of unknown values, the most frequent first; those of one line and size count as one."""
     sums: dict[tuple[str, int], list[int]] = {}
     for read in reads:
         line = line_of((file, line) for file, line, _ in read.stack)

@@ -1,4 +1,4 @@
-"""What a step does that costs time on an NPU, with the line of the program."""
+"""The operations of a step that cost time on an NPU, each with the line of the program."""
 
 import ctypes
 import functools
@@ -13,12 +13,12 @@ from torch_aclnn.observation.lines import current_line
 from torch_aclnn.observation.report import Finding
 
 _OBSERVER = ctypes.CFUNCTYPE(None, ctypes.c_char_p, ctypes.c_char_p, ctypes.c_size_t, ctypes.c_char_p)
-# Which wait for the device, or for what has been launched on a stream of it or before an event.
+# The functions that wait for the device, a stream or an event.
 _WAITS = ((torch_npu._C, "_npu_synchronize"), (torch_npu.npu.Stream, "synchronize"), (torch_npu.npu.Event, "synchronize"))
 
 
 class ObservedStep:
-    """Observes what is done from :meth:`start` to :meth:`stop`: torch's operators that copy or read (the engine tells of each), and waits.
+    """Observes, from :meth:`start` to :meth:`stop`, torch's operators that copy or read, which the engine reports, and waits.
 
     Attributes:
         problem: why there are no findings, or "".
@@ -30,12 +30,12 @@ class ObservedStep:
         self._sums: dict[tuple[str, str, str, str], list[int]] = {}
         self._observe = ctypes.CDLL(str(libdir() / ATEN_ADAPTERS)).torchAclnnHostObserveOperators
         self._observe.argtypes, self._observe.restype = [_OBSERVER], None
-        self._told = _OBSERVER(self._operator)  # kept, because the engine calls it while it observes
+        self._told = _OBSERVER(self._operator)  # a reference, because the engine calls it while it observes
         self._waits: list[tuple[Any, str, Callable[..., Any]]] = []
 
     @property
     def findings(self) -> list[Finding]:
-        """What was done, equal findings as one, by kind and those that are most or largest first."""
+        """The findings by kind, the most frequent and largest first; equal ones are one."""
         found = [Finding(kind, what, line, size, count, note) for (kind, what, line, note), (size, count) in self._sums.items()]
         return sorted(found, key=lambda one: (one.kind, -one.count, -one.bytes, one.line))
 

@@ -1,4 +1,4 @@
-"""The report of ``torch-aclnn dryrun``, which ``--json`` writes with these names as keys, and what it is made of. More may come.
+"""The report of ``torch-aclnn dryrun`` and its parts. ``--json`` writes it with these names as keys; later releases may add some.
 
 Nothing here needs torch: the observed process writes one part as JSON, and the command reads it and adds the rest.
 """
@@ -21,12 +21,12 @@ class Settings:
 
     Attributes:
         steps: after how many steps the program is ended.
-        context: the bytes of the device that the process's context takes.
+        context: the bytes of device memory that the process's context takes.
         hccl_buffers: those that each communicator takes.
         snapshot: the file for torch's snapshot.
         rank: which of a launcher's ranks the program is.
-        time: whether the last step is traced, to estimate its time.
-        equals: the folder by which equal ranks are known, or None.
+        time: whether the last step is traced so that its time can be estimated.
+        equals: the folder with the files that equal ranks are found by, or None.
 
     """
 
@@ -65,10 +65,10 @@ class Moment:
 
     Attributes:
         requested: bytes that the program asked for; ``reserved`` are those that the allocator held.
-        phase: of the step; ``node`` is autograd's node in a backward.
-        bytes: of the allocation.
+        phase: the phase of the step; ``node`` is autograd's node in a backward.
+        bytes: the size of the allocation.
         categories: the bytes in use by category; ``lines`` are those by the lines with most of them.
-        other_lines: those of all other lines.
+        other_lines: the bytes of all other lines.
 
     """
 
@@ -99,7 +99,7 @@ class Memory:
     Attributes:
         requested: the maximum of the run, as ``allocated`` and ``reserved`` are.
         waiting: bytes that are free only after events of other streams.
-        retries: how often the allocator emptied its cache and tried again; ``failures`` is how often in vain.
+        retries: how often the allocator emptied its cache and tried again; ``failures`` is how often that failed.
         room: whether the process's context and HCCL's buffers fit beside it.
 
     """
@@ -118,13 +118,13 @@ class Memory:
 
 @dataclass(frozen=True)
 class Blocks:
-    """What the calls of a network's repeated blocks have left in use at the peak, or at the first failure.
+    """The memory that calls of a network's repeated blocks have left in use at the peak, or at the first failure.
 
     Attributes:
-        name: their class.
-        calls: of how many calls something is in use.
-        bytes: of all of them.
-        largest: of one call.
+        name: the blocks' class.
+        calls: the number of calls that have memory in use.
+        bytes: the memory of all calls.
+        largest: the memory of the call that has most.
         input: the bytes of one call's input.
 
     """
@@ -138,14 +138,14 @@ class Blocks:
 
 @dataclass(frozen=True)
 class Serving:
-    """What the forwards of a program that only runs forward took.
+    """The memory of the forwards of a program that only runs forward.
 
     Attributes:
         forwards: how many there were.
-        first: the bytes in use at most in the first, which is the prefill where text is generated.
-        later: the same of the others.
+        first: the peak of the first forward, which is the prefill where text is generated, in bytes.
+        later: the peak of the others.
         kept: the bytes of earlier forwards that the last one found, as the cache of keys and values.
-        growth: by how much that grew from one forward to the next.
+        growth: the bytes by which that grew from one forward to the next.
 
     """
 
@@ -158,7 +158,7 @@ class Serving:
 
 @dataclass(frozen=True)
 class Finding:
-    """Something that a line of the program causes; equal ones are one."""
+    """An operation that costs time and the line of the program that causes it; equal ones are counted in one finding."""
 
     kind: str
     what: str
@@ -191,22 +191,22 @@ class LineRead:
 
 @dataclass(kw_only=True)
 class Observed:
-    """What the observed process writes; the defaults are what one leaves that was ended before it could report.
+    """What the observed process writes; a process that was ended before it could report leaves the defaults.
 
     Attributes:
         end: ``steps``, ``program``, ``error``, ``interrupted``, ``running`` (killed) or ``nothing``.
         out_of_memory: the last allocation that failed.
-        rank: None, as ``world_size`` is, for a program that is no rank of several.
+        rank: None, like ``world_size``, for a program that runs as a single process.
         stage: the rank's first stage of a pipeline.
         equal_to: the rank whose figures these are, because the two are equal.
         dry: whether nothing was computed.
-        steps: how many were seen.
+        steps: how many steps were seen.
         memory: None if the device was not used.
-        communicators: how many the process has.
+        communicators: how many communicators the process has.
         calls: for each step the launches of each entry point.
         findings: what the last step did.
         no_findings: why there are none.
-        groups: with ``--time`` the ranks of each communicator by its name.
+        groups: with ``--time``, the ranks of each communicator, by its name.
 
     """
 
@@ -259,7 +259,7 @@ class CoverageReport:
 
 @dataclass(frozen=True)
 class Summand:
-    """A part of what is needed."""
+    """A part of the memory that is needed."""
 
     what: str
     bytes: int
@@ -285,14 +285,14 @@ class Fits:
 
 @dataclass(kw_only=True)
 class Report(Observed):
-    """All of it.
+    """The whole report.
 
     Attributes:
         program: what was run, with its arguments.
         asked_steps: how many steps were asked for.
-        assumed: what other ranks and values were taken to be, and how often.
+        assumed: what was assumed of other ranks and of values, and how often.
         time: the estimate of ``--time``.
-        each_percent: the bytes that each percent of load above the experts' even one adds to the peak; None without an assumed choice.
+        each_percent: the bytes that each percent of uneven load of the experts adds to the peak; None if no load was assumed.
 
     """
 
@@ -315,7 +315,7 @@ def load(kind: type[_Type], path: Path) -> _Type:
     """Return what :func:`save` has written.
 
     Raises:
-        ValueError: it is something else.
+        ValueError: the file was not written by it.
 
     """
     try:
@@ -326,7 +326,7 @@ def load(kind: type[_Type], path: Path) -> _Type:
 
 
 def typed(kind: Any, value: Any) -> Any:
-    """Return a value that JSON has as one of the type; what the type does not have is left out."""
+    """Convert a value from JSON to the type; fields that the type does not have are left out."""
     inner = [one for one in get_args(kind) if one is not type(None)]
     if is_dataclass(kind) and isinstance(kind, type):
         hints = get_type_hints(kind)

@@ -3,7 +3,7 @@
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field
 
-# An optimizer that has never stepped is waited for while the others step so often: a generator may have its turn after five of its critic.
+# How many steps of the others an optimizer that has never stepped is waited for: a generator may step once after five steps of its critic.
 _PATIENCE = 20
 
 
@@ -12,7 +12,7 @@ class Steps:
     """Counts steps.
 
     An optimizer's second call without a backward in between belongs to the same step: DeepSpeed calls it for each part of the parameters.
-    A call before any backward, as before a scheduler's first step, ends no step. While no backward has ever been seen, as those of engines
+    A call before any backward, as before a scheduler's first step, ends no step. If no backward has ever been seen, as those of engines
     in C++ are not, an optimizer that has gradients steps after one.
 
     Attributes:
@@ -28,16 +28,16 @@ class Steps:
     _turns: int = 0
 
     def backward(self) -> None:
-        """Take notice of a backward."""
+        """Note that a backward has run."""
         self._backwards += 1
         self._seen = True
 
     def step(self, optimizer: Hashable, known: Iterable[Hashable], has_gradients: bool = False) -> bool:
-        """Take notice of an optimizer's step, and return whether it ends a step of the training.
+        """Note an optimizer's step, and return whether it ends a step of the training.
 
         Args:
             optimizer: the one that has stepped.
-            known: all that exist.
+            known: all optimizers that exist.
             has_gradients: whether it had gradients.
 
         """

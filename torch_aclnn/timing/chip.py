@@ -1,4 +1,4 @@
-"""Chips as data: the files of ``torch_aclnn/chips``, or one of the user's own in the same form."""
+"""The data of chips, from the files in ``torch_aclnn/chips`` or a user's file of the same form."""
 
 import json
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ _NEEDED = (
 _EFFICIENCIES = ("cube", "attention", "attention_backward", "bandwidth", "cube_bandwidth", "link", "node_link", "overlap")
 _MICROSECONDS = ("launch", "kernel", "cube", "collective")
 _GROUPS = ("cube_tflops", "efficiency", "microseconds")
-LINKS = ("mesh", "switch", "pairs")  # each rank to each other with a part of the rate; to any with all of it; one path for all
+LINKS = ("mesh", "switch", "pairs")  # each pair has a part of the rate; a rank has all of it to any other; all ranks share one path
 
 
 class ChipError(ValueError):
@@ -37,7 +37,7 @@ class Chip:
         name: as it was asked for.
         about: what the file describes.
         soc: the name that the host engine presents.
-        data: the numbers, each an object with ``value``, ``source`` and ``year``, with those of the file that it is ``like``.
+        data: the numbers, each an object with ``value``, ``source`` and ``year``; those of the file that ``like`` names are included.
 
     """
 
@@ -47,7 +47,7 @@ class Chip:
     data: dict[str, Any]
 
     def __getitem__(self, key: str) -> Any:
-        """Return a value; ``"cube_tflops.bfloat16"`` is one of a group."""
+        """Return a value by its key; the key ``"cube_tflops.bfloat16"`` names a member of a group."""
         found: Any = self.data
         for part in key.split("."):
             found = found[part]
@@ -55,7 +55,7 @@ class Chip:
 
     @property
     def memory(self) -> tuple[int, str] | None:
-        """The bytes that torch_npu reports and who says so."""
+        """The bytes that torch_npu reports, and the source of the number."""
         number = self.data.get("memory_gib")
         return (round(number["value"] * (1 << 30)), number["source"]) if number else None
 
@@ -88,7 +88,7 @@ def find(name: str) -> Chip:
 
 
 def names() -> list[str]:
-    """Return the names that are no SoC's, of all chips."""
+    """Return the names of all chips, without those of SoCs."""
     return [known for path in sorted(_FOLDER.glob("*.json")) for known in _read(path)["names"] if not known.startswith("Ascend")]
 
 

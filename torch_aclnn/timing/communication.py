@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from torch_aclnn.timing.chip import Chip
 from torch_aclnn.timing.launches import MESSAGES
 
-# The collective whose bytes cross the links twice; those of the others cross them once.
+# The collective whose bytes cross the links twice; the bytes of other collectives cross them once.
 _TWICE = "AllReduce"
 
 
@@ -29,7 +29,7 @@ def seconds(name: str, size: float, ranks: Sequence[int], chip: Chip) -> float:
     across = size / (chip["node_link_gb_s"] * 1e9 * chip["efficiency.node_link"])
     if name in MESSAGES:
         return latency + (across if nodes > 1 else _within(size, 2, chip))
-    shared = 1 if "AlltoAll" in name else local  # what is for all ranks of a node crosses between nodes once
+    shared = 1 if "AlltoAll" in name else local  # data for all ranks of a node crosses between nodes once
     between = across / shared * (nodes - 1) / nodes
     return latency + times * (between + _within(size, local, chip) * (local - 1) / local)
 

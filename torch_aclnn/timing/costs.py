@@ -1,4 +1,4 @@
-"""What a launch has to do: floating-point operations, bytes, and the unit that does it, as the records of csrc/vocabulary state it."""
+"""The work of a launch: operations, bytes, and the unit that does it, as the records of csrc/vocabulary state it."""
 
 import json
 import re
@@ -16,7 +16,7 @@ _RATES = {"FLOAT16": "float16", "FLOAT": "float32", "INT8": "int8", "INT4": "int
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What a launch has to do.
+    """The work of a launch.
 
     Attributes:
         unit: ``"cube"``, ``"attention"``, ``"attention_backward"``, ``"indexed"`` or ``"vector"``.
@@ -42,7 +42,7 @@ class Cost:
 
 
 def cost_of(name: str, arguments: dict[str, Any]) -> Cost:
-    """Return what a launch of the entry point has to do, by the arguments of its first phase."""
+    """Return the work of a launch of the entry point, by the arguments of its first phase."""
     formula, names, in_place = _stated().get(name, ("", (), ()))
     tensors = {key: found for key, value in arguments.items() if (found := list(tensors_of(value)))}
     operands = [tensors.get(key, []) for key in names]
@@ -77,6 +77,6 @@ def _rate(dtype: str) -> str:
 
 
 def _is_elementwise(tensors: dict[str, list[Tensor]]) -> bool:
-    """Return whether most tensors have one size, so that the bytes are what the launch takes its time for."""
+    """Return whether most tensors have one size, so that the bytes decide the launch's time."""
     sizes = [tensor.elements for found in tensors.values() for tensor in found]
     return not sizes or sizes.count(max(sizes)) * 2 >= len(sizes)

@@ -1,4 +1,4 @@
-"""The estimate of a step: a range, and what it rests on."""
+"""The estimate of a step: a range, and the figures behind it."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -79,7 +79,7 @@ def summary(timeline: Timeline, chip: Chip, pipeline: Pipeline) -> Estimate:
 
 
 def _error(units: Mapping[str, float], launched: float, busy: float, waiting: float) -> float:
-    """Return how far the sum may be off: the kinds err together, as their figures come from few programs."""
+    """Return the error of the sum: the errors of the kinds are added, because all figures come from the same few programs."""
     of_launches = sum(_ERRORS[unit] * took for unit, took in units.items()) / max(launched, 1e-9)
     return min((of_launches * busy + _ERROR_OF_WAITING * waiting) / max(busy + waiting, 1e-9), _LARGEST_ERROR)
 

@@ -1,4 +1,4 @@
-"""The formulas that ``costs`` of a file of csrc/vocabulary may name: operations by the tensors in brackets."""
+"""The formulas that ``costs`` in the files of csrc/vocabulary may name: operations, computed from the tensors in brackets."""
 
 import math
 from collections.abc import Callable
@@ -7,34 +7,34 @@ from typing import Any
 from torch_aclnn.timing.tensors import Tensor
 
 CUBE, ATTENTION, ATTENTION_BACKWARD, VECTOR, INDEXED = "cube", "attention", "attention_backward", "vector", "indexed"
-_BACKWARD = 2.5  # five products in the place of two
+_BACKWARD = 2.5  # five matmuls, where the forward has two
 _ALL, _LEFT_UP, _RIGHT_DOWN, _BAND = 1, 2, 3, 4
 _SAMPLES = 64
 
 
 def _product(arguments: dict[str, Any], left: list[Tensor], right: list[Tensor], out: list[Tensor]) -> float:
-    """Return the operations of a product, or of one for each group, whatever is transposed."""
+    """Return the operations of a matmul, or of one for each group; any factor may be transposed."""
     lists = left, right, out
     groups = max(map(len, lists)) if all(lists) else 0
     return sum(_one_product(*(found[min(i, len(found) - 1)] for found in lists)) for i in range(groups))
 
 
 def _one_product(left: Tensor, right: Tensor, out: Tensor) -> float:
-    # M K, K N and M N elements have M N K as the root of their product. Batches, or groups of a grouped one, would count twice.
+    # Tensors of M K, K N and M N elements: M N K is the root of the product of their numbers. Batches and groups must not count twice.
     shared = right if len(right.shape) > 2 else out if len(out.shape) > 2 and len(left.shape) == 2 else None
     batch = max(math.prod(shared.shape[:-2]), 1) if shared else 1
     return 2.0 * math.sqrt(left.elements * right.elements * out.elements / batch)
 
 
 def _linear(arguments: dict[str, Any], rows: list[Tensor], *weights: list[Tensor]) -> float:
-    """Return the operations of rows each of which meets one group of each weight."""
+    """Return the operations of rows, each of which is multiplied by one group of each weight."""
     groups = [max(len(found), found[0].shape[0] if len(found[0].shape) > 2 else 1) for found in weights if found]
     sizes = [sum(tensor.elements for tensor in found) for found in weights if found]
     return 2.0 * sum(tensor.rows for tensor in rows) * sum(size / count for size, count in zip(sizes, groups, strict=True))
 
 
 def _taps(arguments: dict[str, Any], rows: list[Tensor], *weights: list[Tensor]) -> float:
-    """Return the operations of rows each of which meets all of each weight."""
+    """Return the operations of rows, each of which is multiplied by the whole of each weight."""
     return 2.0 * sum(tensor.rows for tensor in rows) * sum(tensor.elements for found in weights for tensor in found)
 
 
@@ -53,7 +53,7 @@ def _attention(arguments: dict[str, Any], query: list[Tensor], key: list[Tensor]
     heads = arguments.get("headNum") or arguments.get("numHeads") or 0
     batch, length, key_length, width, heads = _sizes(_layout(arguments), query[0], key[0], heads)
     of_values = sum(width * other[0].elements / max(key[0].elements, 1) for other in others[:1] if other)
-    of_positions = sum(other[0].width for other in others[1:] if other)  # rotary parts of their own
+    of_positions = sum(other[0].width for other in others[1:] if other)  # the rotary parts, if they are separate tensors
     band = (arguments.get("sparseMode", 0), arguments.get("preTokens", 1 << 31), arguments.get("nextTokens", 1 << 31))
     pairs = batch * visible_pairs(length, key_length, *band)
     queries, keys = _lengths(arguments, "actualSeqQLen", "actualSeqLengths"), _lengths(arguments, "actualSeqKvLen", "actualSeqLengthsKv")

@@ -1,4 +1,4 @@
-"""What a program put on streams, in its order, out of a trace of ``TORCH_ACLNN_HOST_TRACE`` (docs/trace.md)."""
+"""The calls that a program put on streams, in its order, from a trace of ``TORCH_ACLNN_HOST_TRACE`` (docs/trace.md)."""
 
 import re
 from collections.abc import Iterator
@@ -30,7 +30,7 @@ class Call:
 
 
 def read(path: Path) -> Iterator[Call]:
-    """Yield the calls that succeeded: of an entry point one, of its second phase, with the arguments of the first."""
+    """Yield the calls that succeeded; a call of an entry point is that of its second phase, with the arguments of the first."""
     first_phases: dict[str, str] = {}
     known: dict[str, str] = {}  # equal arguments are kept once
     with path.open(errors="replace") as file:

@@ -1,4 +1,4 @@
-"""What the messages of a step tell of a pipeline, whose other stages this process does not see."""
+"""A pipeline, as the messages of one stage show it: this process does not see the other stages."""
 
 import json
 from collections import defaultdict
@@ -29,11 +29,11 @@ class _Messages:
     stages: int = 1
     count: int = 0
     peers: set[int] = field(default_factory=set)
-    one_way: int = 0  # groups of messages in one direction
+    one_way: int = 0  # the number of groups whose messages have one direction
 
 
 def pipeline_of(calls: Iterable[Call], stages: int = 0) -> Pipeline:
-    """Return the pipeline: the communicator with messages, some of which are not exchanged for others, as a ring exchanges all.
+    """Return the pipeline: the communicator some of whose messages go one way, while a ring exchanges each for another.
 
     Args:
         calls: of a step.
@@ -41,7 +41,7 @@ def pipeline_of(calls: Iterable[Call], stages: int = 0) -> Pipeline:
 
     """
     found: defaultdict[str, _Messages] = defaultdict(_Messages)
-    directions: defaultdict[str, set[bool]] = defaultdict(set)  # of the messages of a group that has begun
+    directions: defaultdict[str, set[bool]] = defaultdict(set)  # the directions of the messages in a group that has begun
     grouped = False
     for call in calls:
         if call.name in ("HcclGroupStart", "HcclGroupEnd"):

@@ -10,7 +10,7 @@ from torch_aclnn.timing.launches import Call
 from torch_aclnn.timing.timeline import Machine, Timeline
 
 _PAIR = 2
-_Sent = defaultdict[tuple[int, int], deque[float]]  # by the stages from which and to which
+_Sent = defaultdict[tuple[int, int], deque[float]]  # the key has the numbers of the sending and of the receiving stage
 
 
 @dataclass(frozen=True)
@@ -18,9 +18,9 @@ class Program:
     """What a stage does.
 
     Attributes:
-        calls: of a step.
+        calls: those of a step.
         groups: the ranks of its communicators, and ``"pipeline"``.
-        rank: whose calls they are; those of an equal rank serve as well.
+        rank: the rank whose calls they are, or an equal one.
 
     """
 
@@ -40,7 +40,7 @@ class Post:
         return not all(self._sent[peer, self._stage] for peer in self._peers(call, "srcRank"))
 
     def exchange(self, call: Call, end: float) -> float:
-        """Note what the call sends, and return when the last of the messages is there that it receives."""
+        """Note what the call sends, and return when the last of the messages that it receives arrives."""
         for peer in self._peers(call, "destRank"):
             self._sent[self._stage, peer].append(end)
         waiting = [self._sent[peer, self._stage] for peer in self._peers(call, "srcRank")]
@@ -58,7 +58,7 @@ class Post:
 
 
 def simulate_stages(programs: Sequence[Program], chip: Chip) -> list[Timeline]:
-    """Return the timelines of the stages in the second of two equal steps."""
+    """Simulate two equal steps, and return the timelines of the stages in the second."""
     sent: _Sent = defaultdict(deque)
     machines = [Machine(chip, program.groups, Post(stage, program, sent)) for stage, program in enumerate(programs)]
     _run(machines, programs)
@@ -75,6 +75,6 @@ def _run(machines: Sequence[Machine], programs: Sequence[Program]) -> None:
     while running:
         made = sum(len(machine.tasks) for machine in machines)
         for machine in running:
-            machine.waits = made > reached  # messages that nobody sends hold nobody up
+            machine.waits = made > reached  # without progress, messages that nobody sends are not waited for
         reached = made
         running = {machine: calls for machine, calls in running.items() if next(calls, "ended") != "ended"}

@@ -23,22 +23,22 @@ class Tensor:
 
     @property
     def elements(self) -> int:
-        """How many there are."""
+        """The number of elements."""
         return math.prod(self.shape)
 
     @property
     def width(self) -> int:
-        """The size of the last dimension."""
+        """The length of the last dimension."""
         return self.shape[-1] if self.shape else 1
 
     @property
     def rows(self) -> float:
-        """How many vectors of that size there are."""
+        """How many vectors of that length there are."""
         return self.elements / max(self.width, 1)
 
     @property
     def bytes(self) -> float:
-        """What they take."""
+        """The size in bytes."""
         return self.elements * _BYTES.get(self.dtype, 1.0)
 
 

@@ -1,4 +1,4 @@
-"""When each launch of a step would begin and end: the host issues at its pace, streams run in order, and events make them wait."""
+"""When each launch of a step would begin and end: the host issues launches in turn, streams run in order, and events make them wait."""
 
 import json
 import math
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from torch_aclnn.timing.stages import Post
 
 COLLECTIVE, COPY = "collective", "copy"
-_EVENT_SECONDS = 2e-6  # of the host, for a call that only notes something
-_UPLOAD = 20e9  # bytes a second from or to the host
+_EVENT_SECONDS = 2e-6  # the host's time for a call that only records something
+_UPLOAD = 20e9  # bytes per second between host and device
 _IN_FLIGHT = 3e-6
 _SIZES = {"float32": 4, "float16": 2, "bfp16": 2, "bfloat16": 2, "int8": 1, "uint8": 1, "int64": 8, "float64": 8, "int32": 4}
 
@@ -30,8 +30,8 @@ class Work:
     Attributes:
         seconds: how long it runs.
         unit: what runs it.
-        cost: of an entry point.
-        looked_up: of an embedding the rows of its table, and how many are looked up.
+        cost: that of an entry point.
+        looked_up: for an embedding, the rows of its table, and how many are looked up.
 
     """
 
@@ -118,7 +118,7 @@ class Machine:
         return begin, self._busy, self._waited, len(self.tasks)
 
     def since(self, mark: tuple[float, float, float, int], end: float) -> Timeline:
-        """Return the timeline from a mark on, whose time is 0."""
+        """Return the timeline from a mark on; the mark's time is 0."""
         begin, busy, waited, made = mark
         tasks = self.tasks[made:]
         for task in tasks:
@@ -127,7 +127,7 @@ class Machine:
         return Timeline(tasks, end - begin, self._busy - busy, self._waited - waited)
 
     def now(self) -> float:
-        """Return when all is done that was called."""
+        """Return the time at which all calls are done."""
         return max([self._host, *self._streams.values()])
 
     def steps(self, calls: Iterable[Call]) -> Iterator[None]:
@@ -193,11 +193,11 @@ class Machine:
         return Work(seconds_of(cost, self._chip), cost.unit, cost, looked_up)
 
     def _fused(self, name: str, cost: Cost, ranks: Sequence[int]) -> Work:
-        """Return the work of a product that is computed in parts, between which the ranks exchange what is there."""
+        """Return the work of a matmul that is computed in parts, between which the ranks exchange results."""
         first, last = cost.ends
         if "AllReduce" in name or "lltoAll" in name:
             size = last if "AllReduce" in name or not name.startswith("aclnnAlltoAll") else first
-        else:  # one of both ends is the part of one rank, and the product as large as the root of both says
+        else:  # one end has a rank's part, the other all; the matmul's size is between them, at the root of their product
             cost = replace(cost, work=cost.work * len(ranks) ** 0.5)
             size = min(first, last) * len(ranks)
         shorter, longer = sorted((seconds_of(cost, self._chip), communication.seconds(name, size, ranks, self._chip)))

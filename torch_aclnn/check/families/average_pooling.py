@@ -58,7 +58,7 @@ _SMALL = {
 
 
 def specification(operator: Operator) -> Specification:
-    """Return that of an operator."""
+    """Return the specification of an operator."""
     dims = operator.dims
 
     def sample(dtype: torch.dtype, size: tuple[int, ...], *arguments: Any) -> Sample:

@@ -45,7 +45,7 @@ def _layers(input: Tensor) -> tuple[Layer, Layer]:
 
 
 def specification(operator: Operator) -> Specification:
-    """Return that of the operator."""
+    """Return the specification of the operator."""
     return Specification(
         dtypes=FLOATS,
         sample=_sample,

@@ -18,7 +18,7 @@ def definition(grad_output: Tensor, indices: Tensor, dims: int) -> Tensor:
 
 
 def _indices(planes: tuple[int, ...], pooled: tuple[int, ...]) -> Tensor:
-    """Return those of an unpooling by a kernel and stride of 2: each is one of the cells of its window."""
+    """Return indices for an unpooling by a kernel and stride of 2: each is the index of a cell in its window."""
     dims = len(pooled)
     offsets = torch.randint(0, 2, (dims, *planes, *pooled), generator=torch.Generator().manual_seed(7))
     indices = torch.zeros((*planes, *pooled), dtype=torch.int64)
@@ -32,7 +32,7 @@ _SMALL = {2: (((2, 3), (3, 2)), ((3,), (4, 4))), 3: (((2, 3), (2, 3, 2)), ((3,),
 
 
 def specification(operator: Operator) -> Specification:
-    """Return that of an operator."""
+    """Return the specification of an operator."""
     dims = operator.dims
 
     def sample(dtype: torch.dtype, planes: tuple[int, ...], pooled: tuple[int, ...]) -> Sample:
@@ -55,7 +55,7 @@ def specification(operator: Operator) -> Specification:
             partial(getattr(theirs, operator.function), indices=indices, kernel_size=(2,) * dims),
         )
 
-    doubles = (torch.float64,) if dims == 3 else ()  # of 2-D planes the newer pages do not list them
+    doubles = (torch.float64,) if dims == 3 else ()  # newer pages do not list float64 for 2-D planes
     return Specification(
         dtypes=(torch.float32, torch.float16, *doubles, *INTEGERS),
         sample=sample,

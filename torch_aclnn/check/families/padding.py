@@ -13,7 +13,7 @@ from torch_aclnn._operators import Operator
 from torch_aclnn.check.samples import COMPLEX, FLOATS, Sample, linear_sample
 from torch_aclnn.check.specification import Layer, Specification, input_for_sizes
 
-# The index of the input that one of the padded input shows, from a size and an index that counts from the input's first.
+# For each mode, the input cell whose value stands at an index of the padded input; index 0 is the input's first cell.
 _SHOWN: dict[str, Callable[[int, int], int]] = {
     "replicate": lambda size, index: min(max(index, 0), size - 1),
     "reflect": lambda size, index: size - 1 - abs(size - 1 - abs(index)),
@@ -22,7 +22,7 @@ _SHOWN: dict[str, Callable[[int, int], int]] = {
 
 
 def definition(grad_output: Tensor, input_size: tuple[int, ...], padding: tuple[int, ...], mode: str) -> Tensor:
-    """Add each output's gradient to the input cell that it shows."""
+    """Add each output's gradient to the input cell that it is a copy of."""
     dims = len(padding) // 2
     grad = grad_output.to(torch.complex128 if grad_output.is_complex() else torch.float64)
     result = torch.zeros(input_size, dtype=grad.dtype)
@@ -45,7 +45,7 @@ _LAYER = {1: (4, 16, 1024), 2: (4, 16, 32, 32), 3: (1, 2, 8, 8, 8)}
 
 
 def specification(operator: Operator) -> Specification:
-    """Return that of an operator."""
+    """Return the specification of an operator."""
     dims, mode = operator.dims, operator.mode
     assert mode is not None
 

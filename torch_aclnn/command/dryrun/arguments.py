@@ -92,7 +92,7 @@ def check(arguments: argparse.Namespace) -> None:
 
 
 def _check_ranks(arguments: argparse.Namespace) -> None:
-    """Make numbers of the text."""
+    """Convert the ranks to numbers, and refuse what is none."""
     text, size, error = arguments.ranks, arguments.world_size, arguments.parser.error
     if size is None or not (arguments.rank is arguments.snapshot is arguments.fit is None):
         error("--ranks: expected --world-size, and none of --rank, --fit and --snapshot")

@@ -29,7 +29,7 @@ from torch_aclnn.loading.hook_settings import OBSERVE, SETTINGS
 from torch_aclnn.observation.report import Observed, Report, Settings, load, save
 
 _ENOUGH = 16
-_UNEVEN = 1.1  # times its even share for the first half of the experts
+_UNEVEN = 1.1  # the load of the first half of the experts, as a multiple of its even share
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -76,7 +76,7 @@ def _with_more_memory(arguments: argparse.Namespace, report: Report) -> Report:
 
 
 def _of_each_percent(arguments: argparse.Namespace, report: Report) -> int | None:
-    """Return by how many bytes each percent of an uneven load of experts moves the peak, if the load was taken to be even."""
+    """Return the bytes that each percent of uneven load of the experts adds to the peak, if the load was assumed to be even."""
     if arguments.expert_load is not None or report.end != "steps" or not any(what.startswith(EVEN) for what in report.assumed):
         return None
     asked = argparse.Namespace(**{**vars(arguments), "expert_load": _UNEVEN, "time": False})
@@ -87,7 +87,7 @@ def _of_each_percent(arguments: argparse.Namespace, report: Report) -> int | Non
 
 
 def _observed(arguments: argparse.Namespace, times: int = 1, quiet: bool = False) -> Report:
-    """Run the program with so many times the memory of the chip, and return the report."""
+    """Run the program with `times` times the chip's memory, and return the report."""
     with child.folder() as directory, open(os.devnull, "w") as nothing:
         _prepare(arguments, directory, None if quiet else arguments.snapshot)
         environment = _environment(arguments, directory) | {"TORCH_ACLNN_HOST_MEMORY": str(times * arguments.total.bytes)}
@@ -148,7 +148,7 @@ def _prepare(arguments: argparse.Namespace, directory: Path, snapshot: Path | No
 
 
 def _collected(arguments: argparse.Namespace, directory: Path, counted: Path, exit_code: int) -> Report:
-    """Return the report of what the observer and the engine have left in two directories."""
+    """Return the report, made of the files that the observer and the engine have left in two directories."""
     coverage = Coverage()
     coverage.read(counted)
     assumed = Counter((counted / "findings").read_text().splitlines())
@@ -171,7 +171,7 @@ def merged(reports: list[Observed]) -> Observed:
 
 def _environment(arguments: argparse.Namespace, directory: Path) -> dict[str, str]:
     environment = {
-        "TASK_QUEUE_ENABLE": "0",  # each call on the line that makes it
+        "TASK_QUEUE_ENABLE": "0",  # so that a call runs on the line that makes it
         **environment_of_programs(),
         "TORCH_ACLNN_ENGINE": "host",
         "TORCH_ACLNN_HOST_COMPUTE": "0",
@@ -197,7 +197,7 @@ def _environment(arguments: argparse.Namespace, directory: Path) -> dict[str, st
 
 def _refusal_of(product: str) -> str | None:
     """Return why the engine does not present the chip."""
-    from torch_aclnn.host.devices import devices  # and the rest of torch_aclnn.host, which every command would import
+    from torch_aclnn.host.devices import devices  # imported here, because it imports all of torch_aclnn.host
 
     os.environ["TORCH_ACLNN_HOST_SOC"] = product
     try:
@@ -210,7 +210,7 @@ def _refusal_of(product: str) -> str | None:
 
 @contextlib.contextmanager
 def _without_standard_error() -> Iterator[None]:
-    # The engine says there what it is, which the program's process says too.
+    # The engine prints its banner there, which the program's process prints too.
     saved = os.dup(2)
     with open(os.devnull, "wb") as nothing:
         os.dup2(nothing.fileno(), 2)

@@ -44,7 +44,7 @@ class Search:
         found: list[tuple[dict[str, int], int | None]] = []
         try:
             for others in _others(second):
-                limit = found[-1][1] if found else first.values[-1]  # more of the second never leaves room for more of the first
+                limit = found[-1][1] if found else first.values[-1]  # with a larger second value, the largest first value never grows
                 values = [value for value in first.values if limit is not None and value <= limit]
                 found.append((others, largest(values, partial(self._needed, others, first.name), self._arguments.total.bytes)))
         except _Stopped as stopped:

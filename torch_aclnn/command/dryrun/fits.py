@@ -15,12 +15,12 @@ _VERDICTS = {
     UNRELIABLE: "unreliable: sizes may have depended on values",
     INCOMPLETE: "not known, because the run ended before its steps",
 }
-# What the engine says of an assumption, before its line.
+# The engine's message about a guessed size, which a line of the program follows.
 _GUESSED = "a result whose size unknown values decide is taken for the largest: "
 EVEN = "experts are chosen evenly: "
 _INTEGERS, _SIZES = "integers", "sizes depend on values"
-_SINGLE = (1, 2, 4, 8)  # bytes of a number
-_COUNT = 8  # bytes of the number that says how many elements a result has
+_SINGLE = (1, 2, 4, 8)  # the sizes of single numbers, in bytes
+_COUNT = 8  # the size of the number that counts a result's elements, in bytes
 
 
 def summands(report: Observed, hccl_buffers: int) -> list[Summand]:
@@ -62,23 +62,23 @@ def _code(report: Observed, coverage: CoverageReport, needed: int, total: Known)
 
 
 def has_served(report: Observed, coverage: CoverageReport) -> bool:
-    """Return whether a program that only runs forward has done all that it does."""
+    """Return whether a program that only runs forward has come to its end."""
     return report.serving is not None and report.end == "program" and coverage.exit_code == 0
 
 
 def ended_by_memory(report: Observed) -> bool:
-    """Return whether an allocation failed, for lack of the device's memory, that the program did not survive."""
+    """Return whether the program ended because an allocation failed for lack of device memory."""
     failed = report.out_of_memory
     return failed is not None and report.end != "steps" and not met_own_limit(failed)
 
 
 def met_own_limit(failed: OutOfMemory) -> bool:
-    """Return whether the device had the memory, but the process may not have so much."""
+    """Return whether an allocation failed for the process's own limit, although the device had the memory."""
     return failed.bytes <= failed.free
 
 
 def refused(coverage: CoverageReport) -> list[str]:
-    """Return the names of what this chip, or the engine, does not have and the program asked for."""
+    """Return the names of the operators that the program asked for and this chip, or the engine, does not have."""
     return [*coverage.missing_failed, *coverage.refused]
 
 
@@ -94,8 +94,8 @@ def guessed(assumed: Iterable[str]) -> list[str]:
 def doubts(report: Observed) -> list[str]:
     """Return the lines whose reads of values that a dry run does not know may have decided sizes.
 
-    A line may read numbers that are known and others that are not, as one that counts words and takes the mean of a loss does: where
-    single numbers were read, their size tells which. A truth value decides whether something is done, and not how large it is.
+    A line may read both known and unknown numbers, as one that counts words and takes the mean of a loss does: where
+    single numbers were read, their size tells the two apart. A truth value decides whether something is done, not how large it is.
     """
     sizes: dict[str, set[int]] = {}
     for one in report.findings:

@@ -1,4 +1,4 @@
-"""Dry runs in copies of one process, which has imported what the program imports."""
+"""Dry runs in forks of one process, which has imported what the program imports."""
 
 import json
 import os
@@ -18,7 +18,7 @@ class Forks:
 
     Args:
         program: what follows ``python``; its imports are done once.
-        environment: that of all copies.
+        environment: the environment of all forks.
 
     """
 
@@ -30,7 +30,7 @@ class Forks:
         """Start the process; wait until it has imported everything.
 
         Raises:
-            ChildProcessError: it has ended instead, and said why.
+            ChildProcessError: the process has ended; its message says why.
 
         """
         reading, writing = os.pipe()
@@ -42,12 +42,12 @@ class Forks:
         return self
 
     def run(self, program: Sequence[str], environment: Mapping[str, str], output: Path) -> int:
-        """Run a program in a copy and return its exit code, as a shell has it.
+        """Run a program in a fork and return its exit code as a shell gives it.
 
         Args:
             program: what follows ``python``.
-            environment: what the copy's environment has in addition.
-            output: the file for what it prints.
+            environment: variables that the fork has in addition.
+            output: the file for the program's output.
 
         """
         request = {"program": program, "environment": environment, "output": str(output)}
@@ -63,7 +63,7 @@ class Forks:
         return line
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None) -> None:
-        """End the process, and with it a copy that runs."""
+        """End the process, and with it a fork that runs."""
         assert self._process.stdin is not None
         self._process.stdin.close()
         if kind is not None:

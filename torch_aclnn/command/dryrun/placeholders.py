@@ -15,7 +15,7 @@ class Placeholder:
     values: Sequence[int]
 
     def few(self) -> list[int]:
-        """Return all values of a list; of a range the first, its doubles, and the last."""
+        """Return all values of a list; for a range the first, its doubles, and the last."""
         if not isinstance(self.values, range):
             return list(self.values)
         found, last = [self.values[0]], self.values[-1]
@@ -25,7 +25,7 @@ class Placeholder:
 
 
 def placeholder(text: str) -> Placeholder:
-    """Be the type of an argument ``NAME=LOW:HIGH`` or ``NAME=A,B,C``."""
+    """Parse an argument ``NAME=LOW:HIGH`` or ``NAME=A,B,C``."""
     found = re.fullmatch(r"(\w+)=(?:(\d+):(\d+)|(\d+(?:,\d+)*))", text)
     if found is not None and found[4]:
         return Placeholder(found[1], sorted({int(value) for value in found[4].split(",")}))
@@ -45,7 +45,7 @@ def largest(values: Sequence[int], needed: Callable[[int], int | None], total: i
     Args:
         values: in order; where one fits, those before it do.
         needed: returns the bytes that a value needs, or None if it does not fit.
-        total: how many there are.
+        total: how many bytes there are.
 
     """
     fits, too_large, position = -1, len(values), 0
@@ -58,14 +58,14 @@ def largest(values: Sequence[int], needed: Callable[[int], int | None], total: i
             fits = position
             points = [*points[-1:], (values[position], found)]
         position = _position(values, points, total)
-        if found is None and position >= too_large:  # the line was wrong
+        if found is None and position >= too_large:  # the line has missed
             position = (fits + 3 * too_large) // 4
         position = min(max(position, fits + 1), too_large - 1)
     return values[fits] if fits >= 0 else None
 
 
 def _position(values: Sequence[int], points: Sequence[tuple[int, int]], total: int) -> int:
-    """Return where the values end that fit by a line through two points, or that are at most four times the only one."""
+    """Return the position behind the values that a line through two points lets fit; after one point, behind four times its value."""
     if not points:
         return 0
     (first, before), (last, after) = points[0], points[-1]

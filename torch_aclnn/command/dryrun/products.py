@@ -1,4 +1,4 @@
-"""What public statements say of the memory that a process needs outside torch_npu's allocator."""
+"""The memory that a process needs outside torch_npu's allocator, by public statements."""
 
 from dataclasses import dataclass
 

@@ -20,7 +20,7 @@ _HOOK = "import sys; sys.exit('torch_aclnn_import_hook' not in sys.modules)"
 
 
 def runnable(program: Sequence[str], refuse: Refuse) -> list[str]:
-    """Return what follows ``python``: of a launcher's command line, as of torchrun, its script in the environment's folder of programs.
+    """Return the words behind ``python``. For a launcher such as torchrun they begin with the path of the launcher's script.
 
     Args:
         program: the command line behind the options of dryrun.

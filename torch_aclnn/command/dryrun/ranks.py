@@ -12,24 +12,24 @@ from torch_aclnn.observation.report import Report
 _BY_SEVERITY = (FITS, UNRELIABLE, INCOMPLETE, USAGE, REFUSED, TOO_LARGE)
 _KNOWN_BY = "Ranks of one row are equal: until their first backward they allocated, launched and sent the same. Only the first ran on."
 _LINES_OF_OUTPUT = 40
-_WHERE = 31  # columns
+_WHERE = 31  # the width of a column
 
 
 def variables(rank: int, size: int) -> dict[str, str]:
-    """Return what the environment of a rank has in addition."""
+    """Return the environment variables that a rank has in addition."""
     of_a_machine = os.environ.get("LOCAL_WORLD_SIZE", "")
     return rank_alone.variables(rank, size, *([int(of_a_machine)] if of_a_machine.isdecimal() else []))
 
 
 def show_failure(report: Report, output: Path) -> None:
-    """Print the last lines of what a rank has printed if it did not come to its end."""
+    """Print the last lines of a rank's output if the rank did not come to its end."""
     if report.end != "steps":
         lines = output.read_text(errors="replace").splitlines()[-_LINES_OF_OUTPUT:]
         print("\n".join([f"rank {report.rank} printed last:", *lines]), file=sys.stderr)
 
 
 def worst(reports: list[Report]) -> Report:
-    """Return the report that decides."""
+    """Return the report of the rank that decides the verdict."""
     return max(reports, key=lambda one: (_BY_SEVERITY.index(one.fits.code), one.fits.needed))
 
 

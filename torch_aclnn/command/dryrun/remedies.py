@@ -1,4 +1,4 @@
-"""What would make a program fit, with the arithmetic, from what it needs where there is more memory."""
+"""Changes that would make a program fit, each with its arithmetic, computed from a run with more memory."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -10,13 +10,13 @@ from torch_aclnn.observation.report import Moment, Report
 PARAMETERS, GRADIENTS, STATE = "parameters and buffers", "gradients", "optimizer state"
 OF_THE_BATCH = ("activations and inputs", "activations, recomputed", "backward's temporaries")
 
-_LEAST = 0.01  # of the total: what saves less is no remedy
+_LEAST = 0.01  # as a part of the total; a change that saves less is not named
 _RANKS = (2, 4, 8, 16, 32, 64)
 
 
 @dataclass(frozen=True)
 class Remedy:
-    """A change of the program, how that is reckoned, and what it would then need."""
+    """A change of the program, its arithmetic, and the bytes that the program would then need."""
 
     what: str
     how: str
@@ -24,7 +24,7 @@ class Remedy:
 
 
 def remedies(report: Report, moment: Moment) -> Iterator[Remedy]:
-    """Yield those that save something; the needs are those at the peak, and another moment may then be the largest."""
+    """Yield those that save something at the peak; with the change, another moment may become the peak."""
     needed, parts = report.fits.needed, moment.categories
     blocks = report.blocks
     if blocks is not None:

@@ -11,7 +11,7 @@ WIDTH = 80
 LINES_OF_PEAK = 5
 _REFUSALS = 3
 _MESSAGE = 400
-_SIGNAL = 128  # and the signal's number is the exit code of a program that it ended
+_SIGNAL = 128  # the exit code of a program that a signal ended is this and the signal's number
 _OWN_LIMIT = "a limit of this process refused it (set_per_process_memory_fraction, or ulimit -v)"
 
 _ENDS = {
@@ -24,7 +24,7 @@ _ENDS = {
 
 
 def size(count: int) -> str:
-    """Return a number of bytes as people read it."""
+    """Return a number of bytes as text, with a unit."""
     for unit, name in ((GIBIBYTE, "GiB"), (MEBIBYTE, "MiB"), (1024, "KiB")):
         if abs(count) >= unit:
             return f"{count / unit:.2f} {name}"
@@ -38,7 +38,7 @@ def row(text: str, value: str) -> str:
 
 
 def shortened(text: str, width: int) -> str:
-    """Return the text, or its end behind an ellipsis: of a path the end says more."""
+    """Return the text, or an ellipsis and its end if it is too long: the end of a path says more than its beginning."""
     if len(text) <= width:
         return text
     indent = text[: len(text) - len(text.lstrip())]
@@ -63,12 +63,12 @@ def first_screen(report: Report) -> list[str]:
 
 
 def program_of(report: Report) -> str:
-    """Return the command line in one line, whatever `-c` has."""
+    """Return the program's command line as one line, also if the code behind `-c` has several."""
     return " ".join(shlex.join(report.program).split())
 
 
 def verdict(report: Report) -> str:
-    """Return the line that stands first and, without the steps, last."""
+    """Return the verdict, which stands in the first line and, without the number of steps, in the last."""
     return f"VERDICT: {report.fits.verdict}"
 
 

@@ -30,7 +30,7 @@ def estimated(observed: Observed, directory: Path, chip: Chip, timeline: Path | 
 
 
 def of_ranks(reports: list[Report], directory: Path, chip: Chip, file: Path | None) -> list[Report]:
-    """Return the reports, those of a pipeline whose stages were all run with the times of stages that wait for each other.
+    """Return the reports. If all stages of a pipeline were run, their times are those of stages that wait for each other.
 
     Args:
         reports: of the ranks of ``--ranks``.
@@ -61,7 +61,7 @@ def of_ranks(reports: list[Report], directory: Path, chip: Chip, file: Path | No
 
 
 def seconds(count: float) -> str:
-    """Return a time as people read it."""
+    """Return a time as text, with a unit."""
     unit, name = next((pair for pair in ((1.0, "s"), (1e-3, "ms")) if abs(count) >= pair[0]), (1e-6, "us"))
     return f"{count / unit:.2f} {name}"
 
@@ -91,7 +91,7 @@ def section(report: Report) -> Iterator[str]:
 
 
 def compared(report: Report) -> dict[str, float]:
-    """Return the figures that ``--compare`` sets side by side."""
+    """Return the figures that ``--compare`` prints side by side."""
     time = report.time
     if time is None:
         return {}

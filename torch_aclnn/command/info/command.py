@@ -62,7 +62,7 @@ def collect(not_built: str | None = None) -> dict[str, Any]:
 def _wrong_versions(facts: dict[str, Any]) -> tuple[str | None, str | None]:
     for package in ("torch", "torch_npu"):
         if facts[package]["problem"] is not None:
-            shadowed = f"{package}.py is not a whole" in facts[package]["problem"]  # a file of the user's own, which pip cannot fix
+            shadowed = f"{package}.py is not a whole" in facts[package]["problem"]  # pip cannot fix the user's file
             return facts[package]["problem"], None if shadowed else _reinstall(package, facts)
     try:
         check_versions()

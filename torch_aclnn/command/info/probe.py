@@ -1,4 +1,4 @@
-"""Imports torch, torch_npu and the package in a process of its own, which may end in any way, and tells how far it came."""
+"""Imports torch, torch_npu and the package in a separate process, which may crash, and reports how far it came."""
 
 import json
 import os
@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 _SECONDS = 120
-_LINES = 3  # of its standard error
-_BANNER = "torch_aclnn: this is the host engine"  # which it prints at aclInit
+_LINES = 3  # as many of its standard error are kept
+_BANNER = "torch_aclnn: this is the host engine"  # the engine prints it at aclInit
 
 _START = """\
 import sys
@@ -29,7 +29,7 @@ class Found:
     """The findings of the process.
 
     Attributes:
-        facts: what it told until its end.
+        facts: what it reported until its end.
         stage: what it did last, such as ``"import torch"``.
         problem: why it did not come to its end, or None.
         said: the last lines of its standard error, if it could not tell the problem itself.
@@ -42,7 +42,7 @@ class Found:
     said: str = ""
 
     def read(self, report: Path) -> None:
-        """Take in what the process wrote; its last line may be incomplete."""
+        """Add what the process wrote; its last line may be incomplete."""
         for line in report.read_text(errors="replace").splitlines():
             try:
                 key, value = json.loads(line)
@@ -61,7 +61,7 @@ def probe(*, imports: bool, seconds: float = _SECONDS) -> Found:
 
     Args:
         imports: whether torch_npu and the package shall be imported, not only torch.
-        seconds: after so long it is ended.
+        seconds: the time after which it is ended.
 
     """
     found = Found()

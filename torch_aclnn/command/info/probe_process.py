@@ -51,7 +51,7 @@ def main(report: str, imports: bool) -> None:
     """Write what is found to the file ``report``, a JSON list of key and value in each line."""
     with open(report, "w") as file, suppress(_Problem):
         _find_out(_Report(file), imports)
-    os._exit(0)  # what libraries do at the end is of no concern here
+    os._exit(0)  # without what libraries do at the end of a process, which could fail
 
 
 def _find_out(report: _Report, imports: bool) -> None:
@@ -87,7 +87,7 @@ def _find_out(report: _Report, imports: bool) -> None:
 
 
 def _set_trace_aside() -> None:
-    """Keep the program's trace as it is; a file that cannot be written is left for aclInit to refuse."""
+    """Keep this process from overwriting the program's trace; aclInit refuses a file that cannot be written."""
     trace = os.environ.get("TORCH_ACLNN_HOST_TRACE", "")
     place = Path(trace) if Path(trace).exists() else Path(trace).absolute().parent
     if trace == "stderr" or os.access(place, os.W_OK):
@@ -95,7 +95,7 @@ def _set_trace_aside() -> None:
 
 
 def _initialise() -> None:
-    """Begin as each program does, so that the engine refuses the variables that it cannot read."""
+    """Initialise the device as a program does, so that the engine refuses variables that it cannot read."""
     runtime = loaded_library(RUNTIME_LIBRARIES[0])
     if runtime is None or not is_active():
         return
@@ -107,7 +107,7 @@ def _initialise() -> None:
 
 def _tell_engine(report: _Report) -> None:
     try:
-        # torch_npu loads CANN's; where that fails, this shows which it would have been.
+        # torch_npu loads CANN's library. If it cannot, this shows which one it would have loaded.
         runtime = loaded_library(RUNTIME_LIBRARIES[0]) or ctypes.CDLL(RUNTIME_LIBRARIES[0])
     except OSError:
         return

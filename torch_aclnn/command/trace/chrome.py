@@ -13,7 +13,7 @@ Event = dict[str, Any]
 
 
 def events(records: Sequence[Record]) -> list[Event]:
-    """Return the trace's events: a process each, and in it a row for each stream, with its tasks, and for each thread, with its calls."""
+    """Return the trace's events. Each process has a row for each stream, with its tasks, and for each thread, with its calls."""
     drawn = [record for record in records if record.kind != "process"]
     origin = min((_nanoseconds(record.start) for record in records), default=0)
     arguments = {_call(record): record.fields["arguments"] for record in drawn if record.fields.get("phase") == 1}

@@ -35,7 +35,7 @@ class EntryPoint:
         return self.host_seconds + self.task_seconds
 
     def add_call(self, fields: dict[str, Any], host_seconds: float) -> None:
-        """Count a call, of which a first phase that succeeds is only the beginning."""
+        """Count a call; a first phase that succeeds is not counted, because the second one is."""
         failed = fields["code"] != 0
         self.calls += fields.get("phase") != _FIRST_PHASE or failed
         self.failed += failed
@@ -48,7 +48,7 @@ class EntryPoint:
 
 
 def by_entry_point(records: Iterable[Record]) -> dict[str, EntryPoint]:
-    """Sum the records up by the names of the entry points, the one that took most first."""
+    """Sum the records up by entry point, in the order of the time that they took, the longest first."""
     found: dict[str, EntryPoint] = defaultdict(EntryPoint)
     # A task that ran within a call on its thread comes right before the line of that call.
     tasks: dict[tuple[int, int], list[dict[str, Any]]] = defaultdict(list)
