@@ -10,14 +10,14 @@ from torch._ops import OpOverloadPacket
 
 
 def into(packet: OpOverloadPacket, out: Tensor, *arguments: Any) -> Callable[[], Tensor]:
-    """Return a call that writes into `out`, by the overload for that, which has the name of its parameter: out or grad_input."""
+    """Return a call that writes into `out`, by the overload that has the name of its parameter: out or grad_input."""
     name = "grad_input" if "grad_input" in packet.overloads() else "out"
     return partial(getattr(packet, name), *arguments, **{name: out})
 
 
 @dataclass(frozen=True)
 class Peer:
-    """A call of what computes the same gradient, and how to make one that writes into a tensor; the name is none for ATen's operator."""
+    """Another way to compute the gradient, as a call and as a call that writes into a tensor; the name of ATen's operator is empty."""
 
     name: str
     call: Callable[[], Tensor]

@@ -21,7 +21,7 @@ ONE_FUNCTION = "#include <ATen/ATen.h>\nat::Tensor one_more(const at::Tensor& x)
 
 
 def processor_seconds(command: list[str]) -> float:
-    """Return the processor time that a command and what it starts take."""
+    """Return the processor time of a command and the processes that it starts."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run(command, check=True)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)

@@ -23,7 +23,7 @@ class Work:
 
 @dataclass(frozen=True, kw_only=True)
 class Case:
-    """A shape, dtype and layout of the forward's input (of an unpooling: of its output), with an operator's arguments."""
+    """An operator's arguments, with the shape, dtype and layout of the forward's input (of the output, for an unpooling)."""
 
     operator: Operator
     shape: tuple[int, ...]
@@ -39,7 +39,7 @@ class Case:
 
     @property
     def plane_dims(self) -> int:
-        """The dimensions behind those of samples and channels, of batch norm those of an image."""
+        """The dimensions behind those of samples and channels; for batch norm those of an image."""
         return self.operator.dims or 2
 
     @property
@@ -62,7 +62,7 @@ class Case:
 
     @property
     def memory_format(self) -> torch.memory_format:
-        """The layout of all large tensors."""
+        """The layout of the case's large tensors."""
         if not self.channels_last:
             return torch.contiguous_format
         return torch.channels_last_3d if len(self.shape) == 5 else torch.channels_last

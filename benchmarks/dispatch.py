@@ -24,9 +24,9 @@ from benchmarks.timing import alternate
 
 ROUNDS, QUICK_ROUNDS = 31, 7
 OPERATORS, AUTOGRAD = "operator", "forward and backward"
-# How many make a round: the same for both sides, so that the synchronisation at its end costs both the same.
+# How many calls make a round: the same number for both sides, so that the synchronisation at its end costs both the same.
 CALLS = {OPERATORS: 500, AUTOGRAD: 50}
-WIDE = 130  # columns of a console that has room for all settings
+WIDE = 130  # columns that a table of all settings takes
 # torch_npu reads TASK_QUEUE_ENABLE once, so each value has a process of its own.
 SETTINGS = {"npu, queue 0": "0", "npu, queue 1": "1", "npu, queue 2": "2", "cpu": "0"}
 
@@ -40,7 +40,7 @@ class Cost:
     setting: str
     ours_us: float
     theirs_us: float
-    cache_hits: int | None  # of both, in all rounds; None where nobody counts
+    cache_hits: int | None  # of both sides, in all rounds; None where hits are not counted
 
     @property
     def ratio(self) -> float:
@@ -81,7 +81,7 @@ def _send_costs(sender: Connection, setting: str, rounds: int) -> None:
 
 
 def print_costs(console: Console, costs: Sequence[Cost]) -> None:
-    """Print one table for each kind of call, with a column for each setting; where that is too wide, a table for each setting."""
+    """Print a table for each kind of call, with a column for each setting, or a table for each setting if that is too wide."""
     for kind in (OPERATORS, AUTOGRAD):
         chosen = [cost for cost in costs if cost.kind == kind]
         settings = _unique(cost.setting for cost in chosen)

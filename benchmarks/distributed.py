@@ -56,7 +56,7 @@ class Job:
         return f"{self.ranks} ranks, {_comparison(self.compared)}"
 
     def run(self, rounds: int, results: Results) -> None:
-        """Start the ranks and add what they find."""
+        """Start the ranks and add their measurements."""
         switch = {"TORCH_ACLNN_HOST_CHECK_COLLECTIVES": str(int(self.compared))}
         collectives, norms = call_in_ranks(measure, self.ranks, self.collectives, self.norms, self.compared, rounds, **switch)
         results.collectives += collectives
@@ -82,7 +82,7 @@ def _size(size: int) -> str:
 
 
 def print_collectives(console: Console, times: Sequence[CollectiveTime], compared: bool) -> None:
-    """Print what two ranks need for each collective, and the conclusions."""
+    """Print the times of each collective with two ranks, and the conclusions."""
     chosen = [time for time in times if time.ranks == 2 and time.compared == compared]
     if not chosen:
         return
@@ -109,7 +109,7 @@ def print_collectives(console: Console, times: Sequence[CollectiveTime], compare
 
 
 def print_norms(console: Console, times: Sequence[NormTime]) -> None:
-    """Print what a step of batch norm takes with two ranks."""
+    """Print the time of a step of batch norm with two ranks."""
     chosen = [time for time in times if time.ranks == 2]
     if not chosen:
         return

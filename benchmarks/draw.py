@@ -21,11 +21,11 @@ class Draw:
         return self._random.choice(values)
 
     def chance(self, share: float) -> bool:
-        """Return True in so many cases of all."""
+        """Return True with this probability."""
         return self._random.random() < share
 
     def size(self, smallest: int, largest: int) -> int:
-        """Return a whole number, evenly distributed in its logarithm."""
+        """Return an integer whose logarithm is evenly distributed."""
         return min(largest, int(smallest * (largest / smallest + 1 / smallest) ** self._random.random()))
 
     def layout(self, plane_dims: int, smallest_plane: int, largest_plane: int) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Figures from the times: ratios, geometric means, and a comparison with an earlier run."""
+"""Figures computed from times: ratios, geometric means, and a comparison with an earlier run."""
 
 import json
 import math
@@ -29,12 +29,12 @@ class Figures:
 
     @property
     def label(self) -> str:
-        """The name without what that of the group says."""
+        """The name without the part that the group's name repeats."""
         return " ".join(word for word in self.name.split() if word not in self.group.split())
 
     @property
     def peer_ms(self) -> float:
-        """The better of the two peers."""
+        """The milliseconds of the faster peer."""
         return min(self.aten_ms, self.inductor_ms if self.inductor_ms is not None else math.inf)
 
     @property
@@ -52,7 +52,7 @@ class Figures:
 
 
 def geometric_mean(values: Iterable[float]) -> float:
-    """Return the mean of ratios: that of ratios and of their inverses agree. NaN if there are none."""
+    """Return the geometric mean, with which ratios and their inverses agree; NaN if there are none."""
     logarithms = [math.log(value) for value in values]
     return math.exp(math.fsum(logarithms) / len(logarithms)) if logarithms else math.nan
 
@@ -66,17 +66,17 @@ def by_group(cases: Iterable[Figures]) -> dict[str, list[Figures]]:
 
 
 def reliable(cases: Iterable[Figures]) -> list[Figures]:
-    """Return the cases that are not doubtful: those of which means and conclusions are formed."""
+    """Return the cases that are not doubtful, from which means and conclusions are computed."""
     return [case for case in cases if not case.doubtful]
 
 
 def large(cases: Iterable[Figures]) -> list[Figures]:
-    """Return the cases that move at least 1 MiB, in which the speed of memory counts rather than that of a call."""
+    """Return the cases that move at least 1 MiB, whose time depends on memory rather than on the overhead of a call."""
     return [case for case in cases if case.bytes >= LARGE_BYTES]
 
 
 def slower_than_peer(cases: Iterable[Figures]) -> list[Figures]:
-    """Return the cases that lose against their best peer, the worst first."""
+    """Return the cases in which the best peer is faster, the worst first."""
     return sorted((case for case in cases if case.against_peer < 1), key=lambda case: case.against_peer)
 
 

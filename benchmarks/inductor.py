@@ -13,12 +13,12 @@ from torch._inductor.exc import InvalidCxxCompiler
 
 from benchmarks.case import Work
 
-# For these operators the modes generate the same code, checked with torch 2.13. This one is asked for because it never does less.
+# For these operators all modes generate the same code, checked with torch 2.13. This mode includes what the others do.
 MODE = "max-autotune-no-cudagraphs"
 
 
 def problem() -> str | None:
-    """Return why nothing can be compiled here, if so."""
+    """Return why nothing can be compiled here, or None if something can."""
     try:
         get_cpp_compiler()
     except InvalidCxxCompiler:
@@ -27,9 +27,9 @@ def problem() -> str | None:
 
 
 def prepare() -> None:
-    """Compile in this process, because idle workers would start while something is timed; and make any fallback to eager an error.
+    """Set inductor up: it compiles in this process, as workers would disturb the timing, and a fallback to eager is an error.
 
-    Graphs of other processes are not taken: torch 2.13 keeps them without the instruction set that they were generated for, and one of
+    Cached graphs of other processes are not used: torch 2.13 does not record the instruction set that they were generated for, and one of
     AVX2, compiled for AVX-512, writes behind the end of its results.
     """
     torch._inductor.config.compile_threads = 1
@@ -42,8 +42,8 @@ def prepare() -> None:
 def compile_case(work: Work) -> tuple[Callable[[], Any], bool]:
     """Return a call, and whether it comes down to ATen's own kernel.
 
-    A loop that inductor generates writes straight into `out`, like its peers. Where inductor has no loop and calls ATen's functional
-    operator, copying the result would be charged to it, so that result is returned as it is.
+    A loop that inductor generates writes into `out`, like its peers. Where inductor has no loop and calls ATen's functional
+    operator, a copy of the result would count as its time, so the result is returned instead.
     """
 
     def into(out: torch.Tensor, *inputs: torch.Tensor) -> None:
@@ -58,7 +58,7 @@ def compile_case(work: Work) -> tuple[Callable[[], Any], bool]:
 def _compile(function: Callable[..., Any], *arguments: torch.Tensor) -> Callable[[], Any]:
     torch._dynamo.reset()
     counters.clear()
-    # dynamic=False and fullgraph=True would cost microseconds at each call. After a reset shapes are static anyway.
+    # dynamic=False and fullgraph=True are not given, as they cost microseconds at each call. After a reset shapes are static anyway.
     compiled = torch.compile(function, mode=MODE)
     compiled(*arguments)
     graphs, breaks = counters["stats"]["unique_graphs"], sum(counters["graph_break"].values())

@@ -61,13 +61,13 @@ class Run:
         self.cases.append(Figures(case.name, case.group, work.bytes, *(1e3 * s for s in seconds), **how))
 
     def compile(self, case: Case, work: Work) -> tuple[Callable[[], Any] | None, bool]:
-        """Return inductor's call and whether it is ATen's operator, or nothing, with a note, if inductor cannot do it rightly."""
+        """Return inductor's call and whether it is ATen's operator, or add a note and return nothing if its result is wrong."""
         if not self.with_inductor:
             return None, False
         try:
             compiled, calls_aten = inductor.compile_case(work)
             check_peer(work, "inductor", compiled)
-        except (WrongResult, RuntimeError, AssertionError) as error:  # the last where a result has other strides than inductor believes
+        except (WrongResult, RuntimeError, AssertionError) as error:  # AssertionError: a result has other strides than inductor expects
             self.notes.append(f"inductor fails on {case.name}: {_first_line(error)}")
             return None, False
         return compiled, calls_aten

@@ -37,20 +37,20 @@ def cpu_model() -> str:
     return platform.machine()
 
 
-# Of the processors' time: from here on what was measured meanwhile is doubtful.
+# A measurement is doubtful if other programs took this part of the processors' time, or more.
 DOUBTFUL_SHARE = 0.05
-# Linux counts each processor's time in ticks, so that some are on the wrong side of a short measurement.
+# Linux counts processor time in ticks, of which a short measurement may count some too many or too few.
 _MISCOUNTED_TICKS = 2
 
 
 class OtherPrograms:
-    """How much of the processors others took since this object was made: figures taken meanwhile are doubtful."""
+    """The processor time that other programs took since this object was made; too much of it makes figures doubtful."""
 
     def __init__(self) -> None:
         self._wall, self._busy = time.monotonic(), _busy_seconds()
 
     def share(self) -> float:
-        """Return others' part of all processors' time, from 0 to 1."""
+        """Return the part of all processors' time that others took, from 0 to 1."""
         available = (time.monotonic() - self._wall) * (os.cpu_count() or 1)
         busy = _busy_seconds() - self._busy - _MISCOUNTED_TICKS / os.sysconf("SC_CLK_TCK")
         return min(1.0, max(0.0, busy / available))

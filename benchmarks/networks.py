@@ -76,7 +76,7 @@ class Transformer(nn.Module):
 
 
 class Lstm(nn.Module):
-    """Two layers over tokens."""
+    """Two LSTM layers over tokens."""
 
     def __init__(self, width: int = 128) -> None:
         super().__init__()
@@ -94,7 +94,7 @@ def normed(channels_in: int, channels: int) -> nn.Sequential:
 
 
 class Convolutions(nn.Module):
-    """Down by pooling, up by interpolation, and pooled to classes."""
+    """A network that pools, interpolates back, and averages to ten classes."""
 
     def __init__(self, width: int = 32) -> None:
         super().__init__()
@@ -109,12 +109,12 @@ class Convolutions(nn.Module):
 
 
 def embedding_and_mlp() -> nn.Module:
-    """Return a network over 16 of 20,000 categories, with 10 classes."""
+    """Return an embedding of 16 positions with 20,000 categories and an MLP, with 10 classes."""
     layers = (nn.Embedding(20000, 64), nn.Flatten(), nn.Linear(16 * 64, 512), nn.ReLU(), nn.Linear(512, 256), nn.ReLU(), nn.Linear(256, 10))
     return nn.Sequential(*layers)
 
 
-# One unit of what is timed, which ends when its result has arrived in Python.
+# A call is one unit of what is timed; it ends when its result has arrived in Python.
 Step = Callable[[], float]
 
 
@@ -168,7 +168,7 @@ def start_decoding(device: str, converted: bool) -> Step:
 
 @dataclass(frozen=True)
 class Workload:
-    """What is timed, and what npu / cpu is to be at most."""
+    """A program to time, and the limit of its time on npu divided by that on cpu."""
 
     name: str
     start: Callable[[str, bool], Step]

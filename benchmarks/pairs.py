@@ -1,4 +1,4 @@
-"""Calls on tiny tensors, ours and torch's (on npu: torch_npu's) for the same thing."""
+"""Pairs of equivalent calls on tiny tensors: ours, and torch's (on npu: torch_npu's)."""
 
 from collections.abc import Callable
 from functools import partial
@@ -32,7 +32,7 @@ def _operator_pairs(operator: Operator, sample: Sample) -> dict[str, Pair]:
 
 
 def peer_of(operator: Operator, sample: Sample) -> Peer:
-    """Return torch's own operator, or what the family knows in its place."""
+    """Return torch's own operator, or the family's peer if torch has none."""
     if operator.aten_backward is None:
         return FAMILIES[operator.family].peer(operator, sample)
     return packet_peer("", getattr(torch.ops.aten, operator.aten_backward), *SPECIFICATIONS[operator.name].aten_arguments(sample))

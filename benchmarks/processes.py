@@ -21,7 +21,7 @@ ENDING_SECONDS = 30
 
 @contextmanager
 def inherited(**environment: str) -> Iterator[None]:
-    """Let a process that starts meanwhile have these variables, and ignore Ctrl-C, which only this process handles."""
+    """Within the context, new processes have these variables, and ignore Ctrl-C, which only this process handles."""
     before = {name: os.environ.get(name) for name in environment}
     handler = signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.environ.update(environment)
@@ -48,12 +48,12 @@ def connected_process(function: Callable[..., None], *arguments: Any, **environm
     try:
         yield ours
     finally:
-        process.kill()  # it may be stopped
+        process.kill()  # a stopped process does not react to terminate()
         process.join()
 
 
 def call_in_ranks(function: Callable[..., Any], count: int, *arguments: Any, **environment: str) -> Any:
-    """Call the function in so many new processes, which are a process group over hccl, and return what rank 0 returned."""
+    """Call the function in that many new processes, which form a process group over hccl, and return what rank 0 returned."""
     context = get_context("spawn")
     receiver, sender = context.Pipe(duplex=False)
     with tempfile.TemporaryDirectory() as directory:
@@ -92,5 +92,5 @@ def _run_rank(
     result = function(*arguments)
     if rank == 0:
         sender.send(result)
-    dist.barrier()  # nobody ends before the result is there
+    dist.barrier()  # no rank ends before the result has been sent
     dist.destroy_process_group()

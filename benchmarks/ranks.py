@@ -18,7 +18,7 @@ IN_A_ROW = 4
 
 @dataclass(frozen=True)
 class Collective:
-    """A collective on a tensor of so many bytes, which for two of them is the one of all ranks together."""
+    """A collective and the bytes of its tensor; for all_gather and reduce_scatter, of the tensor of all ranks together."""
 
     name: str
     bytes: int
@@ -40,7 +40,7 @@ class Norm:
 
 @dataclass(frozen=True)
 class CollectiveTime:
-    """Seconds of a call and its synchronisation, and of each of several calls with one synchronisation at their end."""
+    """Seconds of a call with its synchronisation, and per call of several calls before one synchronisation."""
 
     case: Collective
     ranks: int
@@ -85,7 +85,7 @@ def measure(
 
 
 def rounds_for(size: int, rounds: int) -> int:
-    """Return how many rounds a tensor of so many bytes has: fewer where each takes long."""
+    """Return the number of rounds for a tensor of this size: fewer for large ones, whose rounds take long."""
     return rounds if size <= MIB else max(2, rounds // 2 if size <= 4 * MIB else rounds // 4)
 
 
@@ -100,7 +100,7 @@ def _time_collective(case: Collective, gloo: dist.ProcessGroup, compared: bool, 
 
 
 def _batch(call: Callable[[], Any], count: int, finish: Callable[[], Any] | None = None) -> Callable[[], None]:
-    """Return a function that calls so many times, and then waits for the device."""
+    """Return a function that makes `count` calls and then waits for the device."""
 
     def batch() -> None:
         for _ in range(count):
@@ -121,7 +121,7 @@ def _call(case: Collective, device: str, group: dist.ProcessGroup | None) -> Cal
     whole = torch.zeros(of_each * ranks, dtype=dtype, device=device)
     if case.name == "AllGather":
         return lambda: all_gather(whole, part, group)
-    # torch 2.13 gave it its present name, and warns of the older one.
+    # torch 2.13 renamed the function, and warns of the older name.
     scatter = getattr(dist, "reduce_scatter_single", dist.reduce_scatter_tensor)
     return lambda: scatter(part, whole, group=group)
 

@@ -11,9 +11,9 @@ from benchmarks.figures import Earlier, Figures, by_group, geometric_mean, large
 from benchmarks.machine import DOUBTFUL_SHARE
 
 CALLS_ATEN, DOUBTFUL = "*", "?"
-# Of a console: columns from which on a table need not be narrow.
+# The columns of a console from which tables have all their columns.
 WIDE = 100
-# So many of the cases in which a peer is faster are listed.
+# How many of the cases in which a peer is faster are listed.
 WORST = 10
 # The exit status of a program that Ctrl-C ended.
 INTERRUPTED = 130
@@ -26,7 +26,7 @@ def make_console(stderr: bool = False) -> Console:
 
 
 def make_table(first: str, columns: Iterable[str], title: str) -> Table:
-    """Return a table of right-aligned columns behind the first, without what takes width from that one."""
+    """Return a table whose columns after the first are right-aligned, without padding that would narrow the first."""
     table = Table(first, title=title, box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
     for column in columns:
         table.add_column(column, justify="right")
@@ -53,7 +53,7 @@ def print_disturbance(console: Console, share: float) -> None:
 
 
 def report_end(console: Console, error: BaseException) -> int:
-    """Print what ended a measurement, and return the exit status."""
+    """Print why a measurement ended early, and return the exit status."""
     interrupted = isinstance(error, KeyboardInterrupt)
     console.print("interrupted" if interrupted else f"[red]{error}[/red]")
     return INTERRUPTED if interrupted else 1
@@ -61,7 +61,7 @@ def report_end(console: Console, error: BaseException) -> int:
 
 def print_times(console: Console, cases: list[Figures], copy_gb_per_s: float, earlier: Earlier | None) -> None:
     """Print milliseconds and ratios per case, with geometric means per group and over all."""
-    with_ideal = console.width >= WIDE  # the last but one column tells it, too
+    with_ideal = console.width >= WIDE  # the ratio to the ideal is always a column
     times = ["ours", "ATen", "inductor", *(["ideal"] if with_ideal else [])]
     columns = [*times, "peer /\nours", "ours /\nideal", *(["old /\nnew"] if earlier else [])]
     table = make_table("case", columns, title="milliseconds per call, and two ratios")

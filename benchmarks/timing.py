@@ -7,16 +7,16 @@ from typing import Any
 
 import torch
 
-# Long enough that reading the clock does not count, and that an interruption of the machine spoils one round of many.
+# Long enough to make reading the clock negligible, and short enough that an interruption of the machine spoils one round of many.
 ROUND_SECONDS = 2e-3
-# Unless the first is ahead of all others by this factor, all are measured again, with so many times as many rounds: the noise of a shared
-# machine is of that size. The second figures count, whichever are better.
+# Unless the first is ahead of all others by the factor CLOSE, all are measured again with LONGER times as many rounds: a shared
+# machine's noise is of that size. The second figures are always the ones reported.
 CLOSE, LONGER = 1.25, 3
 COPY_BYTES = 100 * 2**20
 
 
 def seconds_per_call(call: Callable[[], Any], count: int, finish: Callable[[], Any] | None = None) -> float:
-    """Call so many times, then `finish` (wait for a device), and divide."""
+    """Time `count` calls and `finish`, which waits for a device, and divide."""
     start = perf_counter()
     for _ in range(count):
         call()
@@ -39,18 +39,18 @@ def alternate(
 ) -> list[float]:
     """Return the median seconds of each, taken in turns (A, B, C, A, B, C, ...) so that a slow moment of the machine meets all.
 
-    A round begins with a call that does not count, so that none pays for what the one before left in the caches.
+    A round begins with a call that is not counted, so that the state in which the one before left the caches does not matter.
     """
     seconds: list[list[float]] = [[] for _ in calls]
     for _ in range(1 + rounds):
         for taken, call, count in zip(seconds, calls, counts, strict=True):
             call()
             taken.append(seconds_per_call(call, count, finish))
-    return [statistics.median(taken[1:]) for taken in seconds]  # the first round warms up
+    return [statistics.median(taken[1:]) for taken in seconds]  # without the first round, which warms up
 
 
 def compare(calls: Sequence[Callable[[], Any]], rounds: int) -> list[float]:
-    """Return the median seconds of each; unless the first is far ahead of the others, of a second and longer measurement."""
+    """Return the median seconds of each, from a second, longer measurement unless the first is far ahead of the others."""
     counts = [batch_size(call) for call in calls]
     first, *others = seconds = alternate(calls, counts, rounds)
     return alternate(calls, counts, LONGER * rounds) if min(others) < CLOSE * first else seconds
@@ -64,7 +64,7 @@ def make_copy(moved: int) -> Callable[[], Any]:
 
 
 class CopySpeed:
-    """Speed of Tensor.copy_ at the size of the largest cases, sampled all through a run: what memory allows on this machine."""
+    """The speed of Tensor.copy_ at the size of the largest cases, sampled during the whole run, as the limit set by memory."""
 
     def __init__(self) -> None:
         self._copy = make_copy(2 * COPY_BYTES)
@@ -77,5 +77,5 @@ class CopySpeed:
 
     @property
     def gb_per_s(self) -> float:
-        """Bytes read and written, in the median."""
+        """The median of the bytes read and written per second."""
         return 2 * COPY_BYTES / statistics.median(self._seconds) / 1e9

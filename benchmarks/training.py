@@ -28,7 +28,7 @@ from benchmarks.timing import seconds_per_call
 
 ROUNDS, QUICK_ROUNDS = 15, 5
 CPU, NPU, CONVERTED = "cpu", "npu", "npu, converted"
-# The device, whether the model is converted, and the mode of the task queue. Each has a process of its own, which has nothing else.
+# The device, whether the model is converted, and the mode of the task queue. Each contender runs alone in its own process.
 CONTENDERS = {
     CPU: ("cpu", False, "1"),
     NPU: ("npu", False, "1"),
@@ -36,7 +36,7 @@ CONTENDERS = {
     "npu, queue 0": ("npu", False, "0"),
     "npu, queue 2": ("npu", False, "2"),
 }
-# Of a workload that misses its limit, so many entry points are named, of so many steps.
+# For a workload that misses its limit, how many of the slowest entry points are named, and from how many steps.
 SLOWEST, TRACED_STEPS = 5, 5
 
 
@@ -65,12 +65,12 @@ def _answer(connection: Connection, name: str, device: str, converted: bool) -> 
     connection.send(os.getpid())
     while True:
         connection.recv()
-        step()  # so that the caches hold its own, as within a training loop
+        step()  # fills the caches, as within a training loop
         connection.send(seconds_per_call(step, 1))
 
 
 def _time_step(connection: Connection, process: int) -> float:
-    """Return the seconds of a step in the process, which is stopped until the next: its idle threads would slow down the others."""
+    """Return the seconds of a step in the process, which is stopped afterwards because its idle threads would slow down the others."""
     os.kill(process, signal.SIGCONT)
     connection.send(None)
     seconds: float = connection.recv()
@@ -90,7 +90,7 @@ def measure(workload: Workload, rounds: int) -> StepTime:
         for _ in range(1 + rounds):
             for contender, connection in connections.items():
                 seconds[contender].append(_time_step(connection, numbers[contender]))
-    # A step is long, so other programs meet most of them; what disturbs one makes it longer only.
+    # Steps are long, so other programs disturb most of them, and a disturbance only lengthens a step: the minimum is the best estimate.
     return StepTime(workload.name, workload.limit, {contender: 1e3 * min(taken[1:]) for contender, taken in seconds.items()})
 
 

@@ -21,7 +21,7 @@ def print_engine(console: Console, device: str) -> None:
 
 
 def print_calls(console: Console, device: str) -> None:
-    """Show how often each entry point of the package's operators was called, and how many others were."""
+    """Print how often each entry point of the package's operators was called, and how often all others were."""
     if device == "cpu" or not torch_aclnn.host.is_active():
         return
     calls = torch_aclnn.host.statistics().calls

@@ -27,7 +27,7 @@ class Block(nn.Module):
         self.feed_forward = nn.Sequential(nn.Linear(width, 4 * width), nn.GELU(), nn.Linear(4 * width, width))
 
     def forward(self, x: Tensor) -> Tensor:
-        """Return what the block makes of a batch of sequences."""
+        """Return the block's output for a batch of sequences."""
         batch, length, width = x.shape
         parts = self.query_key_value(self.norm(x)).view(batch, length, 3, self.heads, width // self.heads)
         query, key, value = parts.permute(2, 0, 3, 1, 4)
@@ -37,7 +37,7 @@ class Block(nn.Module):
 
 
 class LanguageModel(nn.Module):
-    """A decoder without positions, which do not change its size much."""
+    """A decoder without position embeddings, which change its size little."""
 
     def __init__(self, layers: int, width: int, heads: int, checkpoints: bool) -> None:
         super().__init__()

@@ -17,7 +17,7 @@ from _report import print_calls, print_engine
 from models.data import digits
 from models.training import train_epoch
 
-TRAINED = 1400  # of 1797 images; the rest is for the test
+TRAINED = 1400  # of 1797 images; the others are for the test
 
 
 def make_model() -> nn.Module:

@@ -23,7 +23,7 @@ from models.data import digits
 from models.training import train_epoch
 from train_digits import TRAINED, accuracy, make_model
 
-BATCH = 100  # of all processes together
+BATCH = 100  # images of all processes together
 
 
 def read_arguments() -> argparse.Namespace:
@@ -58,7 +58,7 @@ def train(device: str, epochs: int, console: Console) -> None:
         loss = torch.tensor(train_epoch(model, nn.functional.cross_entropy, optimizer, images[own], labels[own], batch), device=device)
         dist.all_reduce(loss)
         console.print(f"epoch {epoch:2}  loss {loss.item() / dist.get_world_size():.6f}")
-    # Without DistributedDataParallel, whose forward pass would wait for the other processes.
+    # The bare module is called, because DistributedDataParallel's forward would wait for the other processes.
     share = accuracy(model.module, images[TRAINED:], labels[TRAINED:])
     console.print(f"test accuracy {share:.1%} after {time.perf_counter() - start:.1f} s")
     print_calls(console, device)

@@ -23,6 +23,6 @@ CASES: tuple[Case, ...] = tuple(case for operator in OPERATORS for case in FAMIL
 
 
 def random_cases(count: int, seed: int) -> list[Case]:
-    """Draw so many cases, in turns of the operators."""
+    """Draw that many cases, of one operator after the other in turns."""
     operators = [OPERATORS[i % len(OPERATORS)] for i in range(count)]
     return [FAMILIES[operator.family].random_case(operator, Draw(seed * 1_000_003 + i)) for i, operator in enumerate(operators)]

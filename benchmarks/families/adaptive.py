@@ -22,15 +22,15 @@ class AdaptiveAvgPool(PlaneCase):
         return (f"to {times(self.output_size)}",)
 
     def arguments(self) -> tuple[Any, ...]:
-        """Return nothing: the sizes say all."""
+        """Return nothing, as the operators take only sizes."""
         return ()
 
     def output_shape(self) -> tuple[int, ...]:
-        """Replace the last sizes."""
+        """Replace the sizes of the plane."""
         return *self.shape[: -self.operator.dims], *self.output_size
 
 
-# By dimensions: shapes and what they are pooled to, of large ones and of others.
+# Shapes and the sizes that they are pooled to, by the number of dimensions: large ones here, others below.
 LARGE: dict[int, tuple[Any, ...]] = {
     2: (((32, 2048, 7, 7), (1, 1)), ((32, 512, 14, 14), (7, 7)), ((16, 256, 56, 56), (6, 6))),
     3: (((8, 512, 4, 14, 14), (1, 1, 1)), ((8, 256, 8, 14, 14), (4, 7, 7)), ((4, 64, 16, 56, 56), (5, 6, 6))),
@@ -61,7 +61,7 @@ def cases(operator: Operator) -> list[Case]:
 
 
 def random_case(operator: Operator, draw: Draw) -> Case:
-    """Draw sizes to pool to: half of the time divisors of the plane's, as most networks have them, else any that are not larger."""
+    """Draw sizes to pool to: half of them divisors of the plane's sizes, as in most networks, the others any that are not larger."""
     smallest, largest = {2: (5, 128), 3: (3, 48)}[operator.dims]
     layout = draw.layout(plane_dims=operator.dims, smallest_plane=smallest, largest_plane=largest)
     even = draw.chance(0.5)

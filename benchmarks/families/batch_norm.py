@@ -23,7 +23,7 @@ class BatchNormElemt(Case):
         return (f"grad_out={dtype_name(self.grad_dtype)}" if self.grad_dtype else "",)
 
     def work(self) -> Work:
-        """Make sums as large as a batch's, so that each term of the formula counts."""
+        """Make tensors with sums of the size that a batch has, so that each term of the formula matters."""
         grad_out, input = self.randn(self.shape, self.grad_dtype), self.randn(self.shape, seed=1)
         channels, count = self.shape[1], input.numel() // self.shape[1]
         generator = torch.Generator().manual_seed(2)
@@ -50,7 +50,7 @@ def formula(
     sum_dy_xmu: Tensor,
     count: Tensor,
 ) -> Tensor:
-    """Return the gradient as it is written down; a compiler makes one pass of it."""
+    """Return the gradient in its textbook form, which a compiler fuses into one pass."""
     n, shape = count.sum(), channel_shape(input)
     slope = (invstd * invstd * sum_dy_xmu / n).view(shape)
     centred_grad = grad_out.float() - (sum_dy / n).view(shape)
@@ -121,7 +121,7 @@ def cases(operator: Operator) -> list[Case]:
 
 
 def random_case(operator: Operator, draw: Draw) -> Case:
-    """Draw a network's layer; seldom a grad_out of another dtype."""
+    """Draw a layer as networks have it; rarely with a grad_out of another dtype."""
     layout = draw.layout(plane_dims=2, smallest_plane=5, largest_plane=128)
     other = draw.choice((torch.float32, torch.bfloat16)) if draw.chance(0.2) else layout["dtype"]
     return BatchNormElemt(operator=operator, **layout, grad_dtype=other if other != layout["dtype"] else None)

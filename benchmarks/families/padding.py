@@ -1,4 +1,4 @@
-"""The gradient of padding by the values at the edges, by reflection and by those of the other side."""
+"""The gradient of padding by replication, by reflection and in a circle."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -23,7 +23,7 @@ class Pad(PlaneCase):
     padding: tuple[int, ...]
 
     def details(self) -> tuple[str, ...]:
-        """Return the padding, in one number if all sides have the same."""
+        """Return the padding, as one number if it is the same on all sides."""
         sides = self.padding[:1] if len(set(self.padding)) == 1 else self.padding
         return ("p" + ",".join(map(str, sides)),)
 
@@ -51,7 +51,7 @@ class Pad(PlaneCase):
 
 
 def folded(grad_output: Tensor, padding: tuple[int, ...], out: Tensor | None = None) -> Tensor:
-    """Return the gradient of circular padding, for which ATen has no operator: axis by axis, what was copied is added to where it was."""
+    """Return the gradient of circular padding, for which ATen has no operator: each axis adds the padding's gradient to its origin."""
     result = grad_output
     for side in range(0, len(padding), 2):
         dim, before, after = result.dim() - 1 - side // 2, padding[side], padding[side + 1]
@@ -73,8 +73,8 @@ def peer(operator: Operator, sample: Sample) -> Peer:
     return Peer("slices", call, lambda out: partial(call, out))
 
 
-# Shapes and the padding of each side: of replication, and of the others, which are in all layers of networks that translate images (the
-# last large one is the first layer).
+# Shapes and the padding of each side, for replication and for the other modes. Networks that translate images pad each layer so (the
+# last large shape is that of the first layer).
 LARGE: dict[tuple[int, bool], tuple[Any, ...]] = {
     (1, True): (((16, 64, 4096), 1), ((8, 256, 16384), 3)),
     (1, False): (((16, 64, 4096), 1), ((8, 256, 16384), 3)),

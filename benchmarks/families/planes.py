@@ -14,7 +14,7 @@ from benchmarks.case import Case, Work
 
 @dataclass(frozen=True, kw_only=True)
 class PlaneCase(Case):
-    """An operator that reads grad_output and writes grad_input; of the forward's input it reads the sizes."""
+    """An operator that reads grad_output and the sizes of the forward's input, and writes grad_input."""
 
     def work(self) -> Work:
         """Make grad_output, and an input of the forward whose values are never read."""
@@ -36,7 +36,7 @@ class PlaneCase(Case):
         return into(getattr(torch.ops.aten, str(self.operator.aten_backward)), out, grad_output, input, *self.arguments())
 
     def formula(self, grad_output: Tensor, input: Tensor) -> Tensor:
-        """Compute the gradient by ATen's operator, which a compiler may know how to write."""
+        """Compute the gradient by ATen's operator, for which a compiler may generate code."""
         aten = getattr(torch.ops.aten, str(self.operator.aten_backward))
         return aten.default(grad_output, input, *self.arguments())
 

@@ -27,7 +27,7 @@ class AvgPool(PlaneCase):
 
     @property
     def group(self) -> str:
-        """The two layouts have loops of their own."""
+        """The operator and the layout, because each layout has loops of its own."""
         return self.operator.name + " channels_last" * self.channels_last
 
     def details(self) -> tuple[str, ...]:
@@ -42,11 +42,11 @@ class AvgPool(PlaneCase):
         return kernel, stride, padding, self.ceil_mode, self.count_include_pad, self.divisor_override
 
     def output_shape(self) -> tuple[int, ...]:
-        """Ask the forward."""
+        """Return the shape that the forward returns."""
         return tuple(getattr(F, self.operator.function)(torch.empty(self.shape, device="meta"), *self.arguments()).shape)
 
     def aten_into(self, out: Tensor, grad_output: Tensor, input: Tensor) -> Callable[[], Any]:
-        """Return a call of ATen's operator, which takes no half types of volumes, and does not write them in another layout."""
+        """Return a call of ATen's operator, which for volumes takes no half types, and writes no other layout."""
         if self.operator.dims == 2 or (out.dtype == torch.float32 and not self.channels_last):
             return super().aten_into(out, grad_output, input)
         return lambda: out.copy_(self.formula(grad_output, input))
@@ -58,7 +58,7 @@ class AvgPool(PlaneCase):
         return super().formula(grad_output.float(), input.float()).to(grad_output.dtype)
 
 
-# By dimensions: (shape, kernel, stride, padding) of large ones, small ones, and the sizes of uneven ones.
+# (shape, kernel, stride, padding) by the number of dimensions: large cases here; below small ones, and the sizes of uneven ones.
 LARGE = {
     2: (((32, 64, 112, 112), 3, 2, 1), ((32, 256, 56, 56), 2, 2, 0), ((16, 192, 35, 35), 3, 1, 1), ((8, 512, 28, 28), 7, 7, 0)),
     3: (((4, 64, 16, 56, 56), 3, 2, 1), ((4, 128, 8, 56, 56), 2, 2, 0), ((2, 192, 8, 28, 28), 3, 1, 1), ((8, 512, 4, 14, 14), 4, 4, 0)),
@@ -91,7 +91,7 @@ def cases(operator: Operator) -> list[Case]:
 
 
 def random_case(operator: Operator, draw: Draw) -> Case:
-    """Draw a window of up to 7 in each direction, its step, its padding and what is seldom set."""
+    """Draw a window of up to 7 in each direction, its stride, its padding and, rarely, the other arguments."""
     smallest, largest = {2: (5, 128), 3: (3, 48)}[operator.dims]
     layout = draw.layout(plane_dims=operator.dims, smallest_plane=smallest, largest_plane=largest)
     kernel = draw.size(2, min(7, *layout["shape"][-operator.dims :]))

@@ -19,9 +19,9 @@ LINE_BYTES = 64
 
 @dataclass(frozen=True, kw_only=True)
 class MaxUnpool(Case):
-    """`shape` is grad_output's; the indices are those of a max pooling of such a tensor.
+    """The gradient of an unpooling. `shape` is grad_output's; the indices come from a max pooling of a tensor of that shape.
 
-    ATen's peer is what autograd does in place of such an operator: flatten the planes, and gather.
+    ATen's peer flattens the planes and gathers, as autograd does.
     """
 
     kernel: tuple[int, ...]
@@ -31,7 +31,7 @@ class MaxUnpool(Case):
         return (f"k{times(self.kernel)}",)
 
     def work(self) -> Work:
-        """Pool, and gather by the pooling's indices. The entry points do not list bfloat16, so its bits go as int16, for all alike."""
+        """Pool, and gather by the indices. The entry points do not list bfloat16, so its bits are passed as int16, to the peers too."""
         dims, values = self.operator.dims, self.randn(self.shape)
         _, indices = getattr(F, f"max_pool{dims}d")(values.float(), self.kernel, return_indices=True)
         grad_output = values.view(torch.int16) if self.dtype == torch.bfloat16 else values
@@ -67,7 +67,7 @@ def bytes_of_lines(grad_output: Tensor, indices: Tensor, dims: int) -> int:
     return LINE_BYTES * lines.unique().numel()
 
 
-# By dimensions: large ones, a small one, an uneven one with its window, and one without a batch.
+# By the number of dimensions: large shapes, a small one, an uneven one with its window, and one without a batch.
 SHAPES: dict[int, tuple[Any, ...]] = {
     2: (((16, 64, 128, 128), (32, 128, 56, 56)), (1, 2, 8, 8), ((2, 16, 17, 13), (3, 2)), (64, 128, 128)),
     3: (((2, 32, 32, 64, 64), (4, 64, 16, 56, 56)), (1, 2, 4, 8, 8), ((2, 16, 6, 17, 13), (2, 3, 2)), (32, 16, 32, 32)),
@@ -91,7 +91,7 @@ def cases(operator: Operator) -> list[Case]:
 
 
 def random_case(operator: Operator, draw: Draw) -> Case:
-    """Draw a pooling's window of 2 or 3, of volumes with a depth of 1 where a network unpools pictures."""
+    """Draw a pooling's window of 2 or 3; for volumes sometimes with a depth of 1, as networks unpool pictures."""
     smallest, largest = {2: (6, 256), 3: (6, 64)}[operator.dims]
     layout = draw.layout(plane_dims=operator.dims, smallest_plane=smallest, largest_plane=largest)
     depth = (draw.choice((1, 2, 3)),)[: operator.dims - 2]

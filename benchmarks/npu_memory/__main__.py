@@ -2,7 +2,7 @@
 
 python -m benchmarks.npu_memory TABLE --checkouts DIR
 
-TABLE has a line for each rank: release, name of the script, rank, MiB allocated and at most after the first iteration, separated by
+TABLE has a line for each rank: release, name of the script, rank, MiB allocated and their peak after the first iteration, separated by
 tabs, as Megatron prints them. DIR has bare copies Ascend+MindSpeed-LLM/repo, Ascend+MindSpeed/repo and NVIDIA+Megatron-LM/repo. Of a
 script only paths of data, tokenizers and checkpoints are changed.
 """
@@ -16,7 +16,7 @@ _HEAD = ("release", "name", "rank", "allocated", "ours", "error", "max allocated
 
 
 def main() -> None:
-    """Print the lines of each name as its ranks have run."""
+    """Print the lines of each script once its ranks have run."""
     asked = arguments("benchmarks.npu_memory", "Run configurations of a CI in dry runs, beside the memory that NPUs measured there.")
     print(*_HEAD, sep="\t", flush=True)
     for (release, name), measured in table(asked.table, asked.only).items():
@@ -30,7 +30,7 @@ def main() -> None:
 
 
 def _beside(ran: Run, rank: int, measured: Measured) -> list[str]:
-    """Return both figures beside those of the NPU, or what the run said of its end."""
+    """Return both figures beside those of the NPU, or the run's message if it failed."""
     found = re.search(_MEMORY.format(rank), ran.printed)
     if found is None:
         return [f"no figure: {ran.problem()}"]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 _MAGIC, _INT32 = b"MMIDIDX\x00\x00", 4
-_PACKED = (1024, 2048, 4096, 8192)  # lengths of sequences that fine-tuning packs
+_PACKED = (1024, 2048, 4096, 8192)  # the lengths to which fine-tuning packs sequences
 VOCABULARIES = {
     **{"llama-2-7b-hf": 32000, "llama3": 128256, "qwen2.5": 151665, "qwen3": 151669, "baichuan2": 125696, "chatglm3": 64798},
     **{"glm4": 151343, "gemma2": 256000, "internlm3": 128512, "mistral": 32000, "mamba": 50277, "gpt2": 50257},
@@ -20,7 +20,7 @@ MODELS = (
     *(("qwen3", "qwen3"), ("qwen", "qwen2.5"), ("llama-?3", "llama3"), ("llama", "llama-2-7b-hf"), ("baichuan", "baichuan2")),
     *(("chatglm", "chatglm3"), ("glm", "glm4"), ("gemma", "gemma2"), ("internlm|interlm", "internlm3")),
     *(("mixtral|mistral", "mistral"), ("mamba", "mamba"), ("gpt", "gpt2"), ("seed", "seed_oss"), ("bloom", "bloom")),
-    *(("deepseek", "deepseek"), (".", "mistral")),  # of minicpm and grok the published memory is that of 32,000 words
+    *(("deepseek", "deepseek"), (".", "mistral")),  # the published memory of minicpm and grok is that with 32,000 words
 )
 
 
@@ -68,7 +68,7 @@ def _make_tuning(folder: Path, generator: np.random.Generator) -> None:
 
 
 def _make_packed(folder: Path, generator: np.random.Generator, length: int) -> None:
-    """Make samples packed to a length; the mask numbers those of a sequence."""
+    """Make sequences packed from samples to a length; the mask has the number of each position's sample."""
     columns: dict[str, list[Any]] = {"input_ids": [], "attention_mask": [], "labels": []}
     for _ in range(600):
         ends = np.sort(generator.choice(np.arange(60, length - 60), max(1, length // 350), replace=False))
@@ -82,7 +82,7 @@ def _make_packed(folder: Path, generator: np.random.Generator, length: int) -> N
 
 
 def _make_tokenizer(folder: Path, words: int) -> None:
-    """Make a tokenizer for transformers with so many words."""
+    """Make a tokenizer for transformers with that many words."""
     folder.mkdir(parents=True, exist_ok=True)
     special = ["<unk>", "<s>", "</s>", "<pad>", "<|im_start|>", "<|im_end|>", "<|endoftext|>"]
     vocabulary = {word: number for number, word in enumerate([*special, *(f"w{number}" for number in range(len(special), words))])}

@@ -38,7 +38,7 @@ class Run:
     report: dict[str, Any]
 
     def problem(self) -> str:
-        """Return the last errors that were printed."""
+        """The last errors that were printed."""
         return " | ".join(_ERRORS.findall(self.printed)[-3:])[:300]
 
 
@@ -72,7 +72,7 @@ def table(path: Path, only: str) -> dict[tuple[str, str], dict[int, Measured]]:
 
 
 def run(asked: argparse.Namespace, release: str, name: str, ranks: list[int]) -> dict[int, Run]:
-    """Run those of the ranks that are asked for, each alone, with memory that is always enough.
+    """Run the ranks that were asked for, each alone, with more memory than any needs.
 
     Raises:
         LookupError: the release has no such script.

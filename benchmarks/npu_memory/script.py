@@ -12,7 +12,7 @@ from pathlib import Path
 from benchmarks.npu_memory.data import MODELS, VOCABULARIES
 from benchmarks.npu_memory.stacks import Stack
 
-# Stands for torchrun, and for python -m torch.distributed.launch: writes what it was asked to start, and starts nothing.
+# Replaces torchrun and python -m torch.distributed.launch: it writes the command that it was to start, and starts nothing.
 _LAUNCHER = """#!{python}
 import json, os, sys
 arguments = sys.argv[1:]
@@ -22,7 +22,7 @@ if os.path.basename(sys.argv[0]) == "python":
     arguments = arguments[2:]
 json.dump({{"arguments": arguments, "environment": dict(os.environ)}}, open("{seen}", "w"))
 """
-# What has to do with checkpoints, logs and files of a tokenizer, none of which is there.
+# Options for checkpoints, logs and tokenizers' files, none of which exist here.
 _LEFT_OUT = {
     *("--load", "--save", "--tensorboard-dir", "--tokenizer-model", "--vocab-file", "--merge-file", "--tokenizer-not-use-fast"),
     *("--enable-hf2mg-convert", "--enable-mg2hf-convert", "--model-type-hf"),
@@ -32,7 +32,7 @@ _NOT_OF_THE_SCRIPT = {"_", "SHLVL", "PWD", "OLDPWD", "PATH", "HOME"}
 
 @dataclass(frozen=True)
 class Command:
-    """A program with data of this machine, whatever else the script says left as it is."""
+    """The script's program, with paths of data on this machine and everything else unchanged."""
 
     program: str
     arguments: list[str]
@@ -71,7 +71,7 @@ def _with_own_data(program: str, arguments: list[str], name: str, data: Path) ->
     options: dict[str, list[str]] = {}
     for argument in arguments:
         if argument.startswith("--") or not options:
-            options.pop(argument, None)  # the last of an option that is given twice counts
+            options.pop(argument, None)  # if an option is given twice, the last one counts
             options[argument] = []
         else:
             options[next(reversed(options))].append(argument)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 PROGRAMS, FEATURES, MEGATRON = "Ascend+MindSpeed-LLM", "Ascend+MindSpeed", "NVIDIA+Megatron-LM"
-# A release of MindSpeed-LLM, the branch of MindSpeed and the one of Megatron-LM that its installation names.
+# A release of MindSpeed-LLM, and the branches of MindSpeed and Megatron-LM that its installation guide names.
 RELEASES = {
     **{release: (f"{release}_core_r0.12.1", "core_v0.12.1") for release in ("26.1.0", "26.0.0", "2.3.0", "2.2.0")},
     **{release: (f"{release}_core_r0.8.0", "core_r0.8.0") for release in ("2.1.0", "2.0.0")},
@@ -25,7 +25,7 @@ class Stack:
     features: Path
 
     def paths(self) -> str:
-        """Return them as PYTHONPATH has them."""
+        """Return the checkouts as a value of PYTHONPATH."""
         return ":".join(map(str, (self.programs, self.megatron, self.features)))
 
 
@@ -73,7 +73,7 @@ def _build_index_helpers(megatron: Path) -> None:
 
 
 def _take_an_argument(features: Path) -> None:
-    """Have MindSpeed's own get_device_capability take a device, as torch's does since 2.8 where a group is made."""
+    """Let MindSpeed's get_device_capability take a device: since 2.8 torch passes one as it makes a group."""
     for path in features.glob("mindspeed/core/**/grouped_*.py"):
         text = path.read_text()
         changed = re.sub(r"def get_device_capability\(\):", "def get_device_capability(device=None):", text)

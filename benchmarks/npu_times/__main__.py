@@ -15,7 +15,7 @@ _HEAD = ("release", "name", "rank", "published ms", "from", "to", "error", "insi
 
 
 def main() -> None:
-    """Print a line for each configuration, of its slower end of the pipeline, and then how good all are."""
+    """Print a line for each configuration, from the slower end of its pipeline, and then a summary of the errors."""
     asked = arguments("benchmarks.npu_times", "Estimate the time of a step of configurations of a CI, beside what NPUs took there.")
     print(*_HEAD, sep="\t", flush=True)
     found = []
@@ -39,7 +39,7 @@ def main() -> None:
 
 
 def _slower(times: dict[int, dict[str, Any]]) -> tuple[int, dict[str, Any]]:
-    """Return the end of the pipeline that works longer, waiting for stages that are as long as the other end."""
+    """Return the end of the pipeline that works longer, with times as if the other stages took as long as the other end."""
     rank, time = max(times.items(), key=lambda item: item[1]["seconds"] - item[1]["bubbles"])
     waiting = min(one["bubbles"] for one in times.values())
     scale = 1 - (time["bubbles"] - waiting) / time["seconds"]

@@ -1,6 +1,6 @@
 """One stage of a GPT in the layout of Megatron, for dry runs: tensor, sequence, context and data parallelism, and a distributed optimizer.
 
-It computes what MindSpeed-LLM's trainings of dense models launch, and leaves out messages between stages: the options say the rest.
+It launches what MindSpeed-LLM's trainings of dense models do, without messages between stages; the options choose sizes and layout.
 """
 
 import json
@@ -28,7 +28,7 @@ def weight(*shape: int) -> nn.Parameter:
 
 
 class Block(nn.Module):
-    """Attention and a feed-forward network, of which this rank has its part of the heads and of the width."""
+    """Attention and a feed-forward network, with this rank's part of the heads and of the width."""
 
     def __init__(self, options: SimpleNamespace, tensor: Any) -> None:
         super().__init__()
@@ -47,7 +47,7 @@ class Block(nn.Module):
         self.biases = nn.ParameterList([weight(hidden), weight(hidden)] if options.bias else [])
 
     def forward(self, x: Tensor, tables: SimpleNamespace) -> Tensor:
-        """Return what the block makes of its part of the sequence."""
+        """Return the output for this rank's part of the sequence."""
         x = x + self._end(self._attention(self._norm(x, 0), tables), 0)
         fed = self._activation(self._column(self._norm(x, 1), self.up, self.up_bias))
         return x + self._end(self._row(fed, self.down), 1)
@@ -119,7 +119,7 @@ class Block(nn.Module):
 
 
 class Stage(nn.Module):
-    """The last stage of a pipeline, which has the head; that of a single one has the embedding, too."""
+    """The last stage of a pipeline, which has the head, and without a pipeline the embedding too."""
 
     def __init__(self, options: SimpleNamespace, tensor: Any) -> None:
         super().__init__()
@@ -148,7 +148,7 @@ class Stage(nn.Module):
 
 
 class ShardedAdam(Optimizer):
-    """Adds gradients of many microbatches up in float32, and updates this rank's part of the weights."""
+    """Adam that sums the gradients of the microbatches in float32, and updates this rank's part of the weights."""
 
     def __init__(self, model: nn.Module, group: Any, sharded: bool) -> None:
         super().__init__(model.parameters(), {})
@@ -163,7 +163,7 @@ class ShardedAdam(Optimizer):
         self.master, self.first, self.second = (torch.empty(self.part, device=NPU) for _ in range(3))
 
     def add(self) -> None:
-        """Take the gradients of a microbatch."""
+        """Add the gradients of a microbatch."""
         for one, total in zip(self.weights, self.sums, strict=True):
             if one.grad is not None:
                 total.add_(one.grad)

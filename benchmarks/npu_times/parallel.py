@@ -20,7 +20,7 @@ def _reduce_scatter(x: Tensor, group: Any) -> Tensor:
 
 
 def _function(name: str, forward: Any, backward: Any) -> Any:
-    """Return a function of torch that applies one to the input and the other to the gradient, over a group."""
+    """Return an autograd function that applies `forward` to the input and `backward` to the gradient, over a group."""
 
     def apply(context: Any, x: Tensor, group: Any) -> Tensor:
         context.group = group
@@ -54,7 +54,7 @@ def _multiply_and_scatter(x: Tensor, matrix: Tensor, group: Any) -> tuple[Tensor
 
 
 class FusedProduct(torch.autograd.Function):
-    """A product fused with the gather of its input, or with the sum of its result, of which each rank gets its part."""
+    """A matmul fused with the gather of its input, or with the sum of its result, of which each rank receives its part."""
 
     @staticmethod
     def forward(context: Any, x: Tensor, matrix: Tensor, group: Any, gathers: bool) -> Tensor:
@@ -75,7 +75,7 @@ class FusedProduct(torch.autograd.Function):
 
 
 class LossOverWords(torch.autograd.Function):
-    """Cross entropy where each rank has a part of the words."""
+    """Cross entropy over a vocabulary of which each rank has a part."""
 
     @staticmethod
     def forward(context: Any, logits: Tensor, target: Tensor, group: Any) -> Tensor:

@@ -19,13 +19,13 @@ from typing import Any
 
 from torch_aclnn.command.parser import Parser
 
-CONSTANT = 0.39  # of the peak: what published trainings of dense models on A2 reach on the average
+CONSTANT = 0.39  # the average utilisation of published trainings of dense models on A2
 _RELEASE = "1.0.RC3"
 _HEAD = ("model", "sequence", "published s", "from", "to", "error", "inside", "constant's error")
 
 
 def main() -> None:
-    """Print a line for each training, and then how good all are."""
+    """Print a line for each training, and then a summary of the errors."""
     parser = Parser(prog="python -m benchmarks.npu_times.trainings", description=__doc__)
     parser.add_argument("table", type=Path, metavar="TABLE", help="what NPUs took")
     parser.add_argument("--checkouts", type=Path, required=True, metavar="DIR", help="a bare copy of the repository")
@@ -98,7 +98,7 @@ def _options(repository: Path, model: str, length: int, ranks: int) -> tuple[dic
     return options, all_sequences
 
 
-_WORDS = {"bloom": 250880, "gpt3": 50304}  # of tokenizers of their own
+_WORDS = {"bloom": 250880, "gpt3": 50304}  # models with tokenizers of their own
 _SWITCHES = {
     **{"fused_communication": "use-mc2", "sharded_optimizer": "use-distributed-optimizer"},
     **{"fused_attention": "use-flash-attn", "fused_swiglu": "use-fused-swiglu", "fused_rotary": "use-fused-rotary-pos-emb"},
@@ -144,7 +144,7 @@ def _flags(script: str) -> dict[str, str]:
 
 
 def _times(options: dict[str, Any], ranks: int, batch: int, card: str) -> tuple[float, float, float, float]:
-    """Return the range of a step, its middle, and the utilisation: a step is one microbatch, and as many more as the second differs by."""
+    """Return the low, middle and high time of a step, and its utilisation, computed from runs of one and of two microbatches."""
     one, two = (_dry_run({**options, "microbatches": count}, ranks, card) for count in (1, 2))
     more = options["microbatches"] - 1 + (options["stages"] - 1) / options["chunks"]
     seconds = one["seconds"] + more * (two["seconds"] - one["seconds"])

@@ -1,4 +1,4 @@
-"""The data of the examples, always the same: scikit-learn's handwritten digits, and made images and volumes."""
+"""The data of the examples, the same in each run: scikit-learn's handwritten digits, and generated images and volumes."""
 
 import torch
 from sklearn.datasets import load_digits
