@@ -162,7 +162,7 @@ def rows(
     return _ROWS.format(family=family, source=source, rows="".join(texts))
 
 
-# Of which the record must state the shape.
+# Kinds for which the record must state the shape.
 _SHAPED = {"Out", "OptOut", "TensorsOut", "OptTensorsOut"}
 
 

@@ -52,7 +52,7 @@ class BoolArray:
 @dataclass(frozen=True)
 class Kind:
     sound: Any
-    wrong: tuple[Any, ...] = ()  # none where any value of the type has a meaning
+    wrong: tuple[Any, ...] = ()  # empty if any value of the type has a meaning
 
 
 TENSOR = Tensor((2, 2))
@@ -60,7 +60,7 @@ BYTES = Tensor((2, 2), DType.INT8)
 BLOCKS = BYTES.but(format=Format.FRACTAL_NZ, storage=(1, 1, 16, 8))
 FLOAT8_E4M3FN, FLOAT8_E8M0, FLOAT4_E2M1 = 36, 37, 40
 OF_FEW_BITS = {"HIFLOAT8": 34, "FLOAT8_E4M3FN": FLOAT8_E4M3FN, "FLOAT8_E8M0": FLOAT8_E8M0, "FLOAT4_E2M1": FLOAT4_E2M1}
-FEW_BITS = Tensor((2, 2), FLOAT8_E4M3FN)  # of the 950 alone
+FEW_BITS = Tensor((2, 2), FLOAT8_E4M3FN)  # a type that the 950 alone has
 TOO_MANY = IntArray((-1,) * 17)
 _SCALAR = Kind(Scalar(), (Scalar(DType.UINT32),))
 

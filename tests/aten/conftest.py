@@ -52,6 +52,6 @@ def in_blocks() -> Iterator[Callable[..., torch.Tensor]]:
         assert torch_npu.get_npu_format(there) == Format.FRACTAL_NZ
         return there.mT if transposed else there
 
-    torch_npu.npu.config.allow_internal_format = True  # it cannot be read; False is the default
+    torch_npu.npu.config.allow_internal_format = True  # the setting cannot be read; False is the default
     yield cast
     torch_npu.npu.config.allow_internal_format = False

@@ -12,7 +12,7 @@ TO_LAYOUT = {
     "NBSD": lambda x: x.transpose(0, 1),
 }
 LAYOUTS = ("BSND", "TND", "PA_BSND")
-QUERIES, KEYS = (3, 2), (5, 7)  # of two sequences
+QUERIES, KEYS = (3, 2), (5, 7)  # the lengths of two sequences
 BLOCK = 4  # positions of a page
 
 

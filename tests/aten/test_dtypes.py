@@ -104,7 +104,7 @@ def test_bfloat16_is_taken_from_a2_on(soc, answer):
     code = ATTEMPT + "b = torch.ones(2, dtype=torch.bfloat16); print(attempt(torch.clone, b)); print(attempt(torch.add, b.float(), b))"
     first, second = output_of(code, TORCH_ACLNN_HOST_SOC=soc).splitlines()
     assert first.endswith(answer) and second.endswith(answer.replace("bfloat16", "float32"))
-    assert "FLOAT8" not in first  # which the 950 has
+    assert "FLOAT8" not in first  # the 950 alone has these types
 
 
 # Calls as a C program makes them. The first ones depend on the product, the others on strict mode.

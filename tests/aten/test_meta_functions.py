@@ -22,8 +22,8 @@ from support.client import Client
 from support.named_operators import DATA_TYPES
 from support.tensors import Tensor
 
-DRAWS = 3  # of each entry point
-# These are another operator than their name says, or have results in another order.
+DRAWS = 3  # draws for each entry point
+# Entry points that are another operator than their name says, or have results in another order.
 DIFFERENT = {
     "aclnnCtcLoss": "a loss for each sequence, of which ctc_loss gives the mean",
     "aclnnFlatten": "a matrix, of the dimensions before the axis and those from it on",

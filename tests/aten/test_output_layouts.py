@@ -40,7 +40,7 @@ def test_all_of_an_output_is_written_and_nothing_else(entry_point, client):
     assert run(client, entry_point, sound, gaps, b"\x5a") == first
 
 
-ROUNDED_OTHERWISE = ("aclnnGeluBackward",)  # of tensors without gaps oneDNN computes it
+ROUNDED_OTHERWISE = ("aclnnGeluBackward",)  # oneDNN computes tensors without gaps
 READ_KINDS = ("In", "OptIn", "Tensors")
 # What has no gaps by its documents.
 UNDIVIDED_KINDS = ("Packed", "MatmulWeight", "InBlocks", "WorkerContextRef")

@@ -6,7 +6,7 @@ from support.vocabulary import RECORDS
 
 
 class Reason(NamedTuple):
-    entry_point: str  # or * for all
+    entry_point: str  # a name, or * for all
     parameter: str
     what: str
     reason: str

@@ -20,7 +20,7 @@ BLOCKS_OF_CANN = hasattr(torch_npu.utils, "get_cann_version") and torch_npu.util
 
 @pytest.fixture(autouse=True)
 def _private_formats():
-    torch_npu.npu.config.allow_internal_format = True  # it cannot be read; False is the default
+    torch_npu.npu.config.allow_internal_format = True  # the setting cannot be read; False is the default
     yield
     torch_npu.npu.config.allow_internal_format = False
 

@@ -172,7 +172,7 @@ def test_calls_that_keep_a_block_each_fail(monkeypatch):
 
     def calls(name):
         garbage = [torch.empty(8).npu() for _ in range(50)]
-        garbage.append(garbage)  # it goes during the calls if not before
+        garbage.append(garbage)  # collected during the calls if not before
         return keep, lambda: torch.empty(8).npu()
 
     monkeypatch.setattr(memory, "operator_calls", calls)

@@ -57,7 +57,7 @@ def test_other_bits_fail_with_deterministic_algorithms(checked):
 
 
 def test_sums_in_float16_pass_as_less_exact_than_the_engine(checked):
-    found = checked("-DIN_FLOAT16", NUMBERS, mode="2")  # in which only these checks call torch_npu's own
+    found = checked("-DIN_FLOAT16", NUMBERS, mode="2")  # in this mode only these checks call torch_npu's own
     assert "failed" not in found and found["less exact than the engine"] == set(NUMBERS)
 
 

@@ -46,7 +46,7 @@ def table_of_causes(records: Iterable[Record]) -> str:
 def main() -> int:
     options = arguments()
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, signal.default_int_handler)  # also where a shell in the background has them ignored
+        signal.signal(number, signal.default_int_handler)  # a shell in the background has these signals ignored
     directory = options.checkout.resolve() / "test"
     if not directory.is_dir():
         raise SystemExit(f"{options.checkout}: expected a checkout with a directory test/")

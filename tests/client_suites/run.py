@@ -33,7 +33,7 @@ class Runner:
 
     def run(self, files: Sequence[str]) -> Iterator[tuple[str, Record]]:
         """Run the files, and yield each with its record as it ends."""
-        self._processes.run(int, ())  # so that the imports are not part of a file's time
+        self._processes.run(int, ())  # imports before the first file, so that they are not part of its time
         pool = ThreadPoolExecutor(self.jobs)
         running = {pool.submit(self.run_file, file): file for file in files}
         try:

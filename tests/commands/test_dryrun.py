@@ -119,9 +119,9 @@ WRAPPER = str(TORCH / "nn/parallel/distributed.py")
     ("files", "expected"),
     [
         ((GATHERING, MODULE, "train.py"), SHARDING),
-        ((GATHERING,), SHARDING),  # in the backward
+        ((GATHERING,), SHARDING),  # gathered in the backward
         ((LAYER, MODULE, WRAPPER, MODULE, "train.py"), ACTIVATIONS),
-        (("train.py", GATHERING), ACTIVATIONS),  # as of a function with torch's elastic launcher around it
+        (("train.py", GATHERING), ACTIVATIONS),  # the stack of a function with torch's elastic launcher around it
         ((str(TORCH / "_tensor.py"),), ACTIVATIONS),
     ],
 )

@@ -80,7 +80,7 @@ def test_a_dry_run_sees_what_a_run_without_it_allocates(tmp_path):
         "optimizer state": 2 * weights,
     }
     assert sum(peak["categories"].values()) == peak["requested"] <= memory["allocated"]
-    assert report["calls"][1]["aclnnAddmm"] == 2 * 4  # that of the checkpoint again in the backward
+    assert report["calls"][1]["aclnnAddmm"] == 2 * 4  # the checkpointed layer runs again in the backward
     assert pickle.loads(snapshot.read_bytes())["segments"]
     assert "VERDICT: fits" in done.stdout and "PEAK in step 2, backward" in done.stdout
 

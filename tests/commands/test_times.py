@@ -166,7 +166,7 @@ def test_what_a_summary_says_of_exposed_communication() -> None:
 def test_communication_follows_the_links() -> None:
     within = communication.seconds("HcclAllGather", 1 << 30, range(8), CHIP)
     assert communication.seconds("HcclAllReduce", 1 << 30, range(8), CHIP) == pytest.approx(2 * within, rel=0.01)
-    assert communication.seconds("HcclAllGather", 1 << 30, range(4), CHIP) > within  # with three of seven links
+    assert communication.seconds("HcclAllGather", 1 << 30, range(4), CHIP) > within  # only three of seven links are used
     assert communication.seconds("HcclAllGather", 1 << 30, [0, 8], CHIP) > within
     assert communication.seconds("HcclAllGather", 1 << 30, [0], CHIP) < 1e-3
 

@@ -109,7 +109,7 @@ def test_chromes_format(trace, tmp_path):
     for event in events:
         if event["ph"] == "X":
             rows.setdefault((event["pid"], event["tid"]), []).append((event["ts"], event["ts"] + event["dur"]))
-    for spans in rows.values():  # which the format requires to be nested or disjoint
+    for spans in rows.values():  # the format requires spans to be nested or disjoint
         assert all(end <= begin for (_, end), (begin, _) in zip(sorted(spans), sorted(spans)[1:], strict=False))
 
 

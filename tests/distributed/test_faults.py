@@ -56,7 +56,7 @@ def test_collective_and_message_on_one_communicator_name_both(tmp_path: Path) ->
             error = errors_of(rank)[number]
             assert "HcclAllReduce of 4 float32, sum" in error["error"]
             assert other in error["error"] or "HcclRecv" in error["error"]
-            assert error["seconds"] < 30  # of a timeout of 60
+            assert error["seconds"] < 30  # the timeout is 60
 
 
 @pytest.mark.slow
@@ -74,7 +74,7 @@ def test_killed_rank_is_an_error_on_the_others(tmp_path: Path) -> None:
     first, second = errors_of(survivor)
     assert "HcclAllReduce of 4 float32, sum on rank 0 of 2" in first["error"]
     assert "not heard of: rank 1" in first["error"]
-    assert first["seconds"] < 20  # of a timeout of 60
+    assert first["seconds"] < 20  # the timeout is 60
     assert "the communicator was lost before, in HcclAllReduce" in second["error"]
 
 
@@ -86,7 +86,7 @@ def test_rank_killed_in_the_middle_is_an_error_on_all_others(tmp_path: Path) -> 
         (error,) = errors_of(ranks[number])
         assert f"sum on rank {number} of 3" in error["error"]
         assert "not heard of: rank 1" in error["error"]
-        assert error["seconds"] < 30  # of a timeout of 60
+        assert error["seconds"] < 30  # the timeout is 60
 
 
 @pytest.mark.slow

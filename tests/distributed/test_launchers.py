@@ -20,7 +20,7 @@ pytestmark = pytest.mark.slow
 PYTHON = ("timeout", "180", sys.executable)
 TORCHRUN = (*PYTHON, "-m", "torch.distributed.run")
 PROGRAM = str(PROGRAMS / "launched.py")
-LOOPBACK = "0100007F"  # as /proc/net/tcp has it
+LOOPBACK = "0100007F"  # 127.0.0.1, as /proc/net/tcp writes it
 
 
 def results_of(*launcher: str, **environment: str) -> list[dict]:

@@ -25,7 +25,7 @@ rank, ranks = dist.get_rank(), dist.get_world_size()
 @pytest.mark.parametrize(("ranks", "computes"), [(2, "1"), pytest.param(4, "0", marks=pytest.mark.slow)])
 @of_a2_and_a3
 def test_needs_and_moves_what_it_does_among_its_peers(ranks: int, computes: str) -> None:
-    """Each process of the second run is alone; a dry run gives the same."""
+    """In the second run each process is alone; a dry run gives the same figures."""
     alone = {ALONE: "1", "TORCH_ACLNN_HOST_COMPUTE": computes}
     modes = host_mode("npu_workspace")
     runs = [values_of(call_in_ranks("support.measured_ranks:measure", ranks, backend="hccl", **modes, **each)) for each in ({}, alone)]

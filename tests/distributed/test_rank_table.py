@@ -53,7 +53,7 @@ def test_all_communicators_are_made_of_the_table(servers: list[dict], tmp_path: 
 
 @pytest.mark.slow
 def test_port_that_is_taken_is_named(tmp_path: Path) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:  # it takes connections and never answers
+    with socket.create_server(("127.0.0.1", 0)) as taken:  # accepts connections and never answers
         port = str(taken.getsockname()[1])
         settings = {"RANK_TABLE_FILE": str(table(tmp_path, server("node_0", 0, 1))), "HCCL_IF_BASE_PORT": port, "HCCL_CONNECT_TIMEOUT": "3"}
         ranks = run_ranks("rank_table", 2, tmp_path, **settings)

@@ -67,7 +67,7 @@ def test_torchs_own_equals_one_process_with_the_joint_batch(ranks, results, case
 
 @pytest.mark.parametrize("name", USES)
 def test_use(results, name: str):
-    assert all(name in result for result in results)  # it would have raised in a process
+    assert all(name in result for result in results)  # a process without a result has raised
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)

@@ -86,7 +86,7 @@ def takers(dtype: str, trace: Iterable[str]) -> Iterator[str]:
             tensors = value if isinstance(value, list) else [value]
             if any(isinstance(tensor, dict) and tensor.get("dtype") == dtype for tensor in tensors):
                 pages = record.pages if record is not None else {name: "own"}
-                page = pages.get(name) or next(iter(pages.values()), "")  # one list of types for all tensors
+                page = pages.get(name) or next(iter(pages.values()), "")  # some pages have one list of types for all tensors
                 yield f"{row['name']} {name}: {page}"
                 break
 

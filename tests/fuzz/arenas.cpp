@@ -28,7 +28,7 @@ uint8_t* guarded_memory(size_t number, size_t bytes) {
     return nullptr;
 #else
     static uint8_t* const first = map_arenas();
-    constexpr size_t kAlignment = 8;  // of every element's address
+    constexpr size_t kAlignment = 8;  // the alignment of every element's address
     if (first == nullptr || number >= kArenas || bytes > kArena || bytes % kAlignment != 0) return nullptr;
     return first + 2 * number * kArena + kArena - bytes;
 #endif

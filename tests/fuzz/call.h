@@ -26,7 +26,7 @@ struct TensorSpec {
     aclDataType dtype = ACL_FLOAT;
     aclFormat format = ACL_FORMAT_NCHW;
     Memory memory = Memory::device;
-    size_t block_bytes = 0;  // of the allocation
+    size_t block_bytes = 0;  // the allocation's size
     size_t shift = 0;        // from the allocation's first byte to `data`
     size_t block_of = 0;     // the tensor whose allocation this is: usually its own
     size_t handle_of = 0;    // the tensor whose handle this is: usually its own
@@ -59,7 +59,7 @@ enum class Plot {
 };
 
 struct Call {
-    size_t entry_point = 0;  // in entry_points()
+    size_t entry_point = 0;  // the index in entry_points()
     std::vector<TensorSpec> tensors;
     std::vector<ArraySpec> arrays;
     bool ceil_mode = false, count_include_pad = true;
@@ -67,8 +67,8 @@ struct Call {
     int8_t cube_math_type = 1;
     bool null_size = false, null_executor = false;  // the places for phase 1's results
     Plot plot = Plot::run;
-    size_t choice = 0;   // which tensor, array, entry point or address the plot is about
-    uint8_t values = 0;  // which numbers the inputs hold
+    size_t choice = 0;   // the tensor, array, entry point or address that the plot changes
+    uint8_t values = 0;  // selects the numbers that the inputs hold
 };
 
 // The bytes of an element; 0 for what is no data type.

@@ -17,7 +17,7 @@ std::set<int> expected_codes(const Call& call);
 // Whether the call keeps the rules that only its operator has; defined in contract_operators.cpp.
 bool keeps_operator_rules(const Call& call);
 
-bool is_null(const TensorSpec& t);  // not given, or too many dimensions for a handle
+bool is_null(const TensorSpec& t);  // whether it is not given, or has too many dimensions for a handle
 bool exists(const TensorSpec& t);   // a handle that lives
 bool is_empty(const TensorSpec& t);
 Wide element_count(const TensorSpec& t);

@@ -24,7 +24,7 @@ enum class Kind { average, adaptive, replication, reflection, circular, unpool, 
 
 struct EntryPoint {
     Kind kind;
-    size_t dims;  // of a plane; 0: any
+    size_t dims;  // dimensions of a plane; 0: any
     const char* name;
     std::vector<Parameter> tensors;  // the last one is the output
     size_t arrays;

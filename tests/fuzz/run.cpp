@@ -9,7 +9,7 @@ namespace fuzz {
 namespace {
 
 constexpr int kComputingFailed = 507015;
-constexpr Wide kMaxWork = Wide{1} << 20;  // of elements that phase 2 may go through
+constexpr Wide kMaxWork = Wide{1} << 20;  // elements that phase 2 may process
 
 Counts so_far{};
 

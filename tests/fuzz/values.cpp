@@ -9,8 +9,8 @@
 namespace fuzz {
 namespace {
 
-constexpr uint8_t kFirstSpecial = 224;  // of Call::values
-constexpr size_t kNumbers = 4;          // and as many with infinity and NaN
+constexpr uint8_t kFirstSpecial = 224;  // values of Call::values from here on are special
+constexpr size_t kNumbers = 4;          // kinds of numbers, and as many with infinity and NaN
 
 constexpr uint16_t kHalf[] = {0x3C00, 0xC000, 0x3800, 0x4200, 0x7C00, 0x7E00};
 constexpr uint16_t kBrain[] = {0x3F80, 0xC000, 0x3F00, 0x4040, 0x7F80, 0x7FC0};

@@ -109,7 +109,7 @@ def streams(acl: Runtime) -> Iterator[list[int]]:
     made = [acl.create("aclrtCreateStream") for _ in range(3)]
     yield made
     for stream in made:
-        acl.aclmdlRICaptureEnd(stream, byref(c_void_p()))  # of a test that failed
+        acl.aclmdlRICaptureEnd(stream, byref(c_void_p()))  # ends the capture of a test that failed
         acl.aclrtSynchronizeStream(stream)
         acl.ok("aclrtDestroyStream", stream)
 

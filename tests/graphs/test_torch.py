@@ -166,7 +166,7 @@ def test_whole_training_step_in_one_graph():
         return loss.detach()
 
     step(twin)
-    graph, loss = captured(step, net)  # of which the first call was a step, as above
+    graph, loss = captured(step, net)  # the first call was a step, as above
     for _ in range(3):
         data.normal_()
         expected = step(twin)

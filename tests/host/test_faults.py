@@ -159,7 +159,7 @@ def test_a_lost_device_fails_all_calls_until_there_are_no_faults(ascendcl, tasks
     ascendcl.refuses(DEVICE_LOST, lost, "aclrtMemset", device_memory, 8, 0, 8)
     ascendcl.refuses(DEVICE_LOST, lost, "aclrtRecordEvent", event, stream)
     assert allocations(ascendcl, 1) == [DEVICE_LOST]
-    ascendcl.ok("aclrtDestroyEvent", event)  # what only gives back still works
+    ascendcl.ok("aclrtDestroyEvent", event)  # functions that only release still work
     faults("")
     assert ascendcl.aclrtSynchronizeStream(stream) == DEVICE_LOST  # the failure of the task
     ascendcl.ok("aclrtSynchronizeStream", stream)

@@ -37,7 +37,7 @@ class Profiler:
         self.library.msptiActivityIsEnabled.restype = ctypes.c_bool
         self.buffer = (c_uint8 * (records * ctypes.sizeof(Kernel)))()
         self.found: list[tuple] = []
-        self.callbacks = REQUEST(self._request), COMPLETE(self._complete)  # which must outlive the profiling
+        self.callbacks = REQUEST(self._request), COMPLETE(self._complete)  # the callbacks must outlive the profiling
         assert self.library.msptiActivityRegisterCallbacks(*self.callbacks) == 0
 
     def _request(self, buffer, size, most):
@@ -81,7 +81,7 @@ def test_each_task_is_a_kernel(ascendcl, device_memory, stream, profiler):
     times = [time for kernel in found for time in kernel[4:6]]
     assert times == sorted(times) and before - 10**6 <= times[0] and times[-1] <= after + 10**6
     assert len({kernel[6] for kernel in found}) == 7
-    assert profiler.flush() == found  # each once
+    assert profiler.flush() == found  # each record comes once
 
 
 def test_nothing_is_recorded_before_and_after(ascendcl, device_memory, stream, profiler):

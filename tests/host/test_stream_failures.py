@@ -92,7 +92,7 @@ def test_every_thread_whose_work_was_left_out_is_told(ascendcl, tasks, stream):
     ready, other = threading.Event(), threading.Thread(target=lose_work)
     other.start()
     ready.wait(10)
-    assert ascendcl.aclrtSynchronizeStream(stream) == INTERNAL_ERROR  # this thread's own failure
+    assert ascendcl.aclrtSynchronizeStream(stream) == INTERNAL_ERROR  # the failure of this thread
     assert ascendcl.aclrtSynchronizeStream(stream) == 0
     go_on.set()
     other.join()

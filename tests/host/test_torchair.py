@@ -7,7 +7,7 @@ from support.subprocesses import output_of
 
 pytestmark = host_engine_only
 
-# In a process of its own, because both packages handle signals and leave work for the end of the process that imports them.
+# Run in a process of its own, because both packages handle signals and leave work for the end of the importing process.
 BEGIN = """
 import torch, torch_npu
 from torch import nn

@@ -150,7 +150,7 @@ def test_cann_cannot_be_had_with_the_engine_on_the_path_of_the_loader():
 
 def test_every_name_that_torch_npu_asks_the_loader_for_is_the_engines():
     code = "engine.activate(); print([name for name in engine.OPERATOR_LIBRARIES if not engine.loaded_library(name)])"
-    assert output_of(BARE_PACKAGE + code, TORCH_ACLNN_ENGINE="host") == "['libaclnn_math.so']"  # which waits for torch
+    assert output_of(BARE_PACKAGE + code, TORCH_ACLNN_ENGINE="host") == "['libaclnn_math.so']"  # this library waits for torch
 
 
 @pytest.mark.parametrize("name", ["ops_infer", "ops_train", "sparse", "fft", "rand"])

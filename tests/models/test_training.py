@@ -67,4 +67,4 @@ except RuntimeError as error:
 def test_torch_npu_hands_no_operator_of_the_networks_to_the_cpu():
     *trained, refused = output_of(TRAIN_EACH, TORCH_NPU_FALLBACK_CPU_DISABLE="1").splitlines()
     assert trained == list(RECIPES)
-    assert "special_zeta" in refused  # which shows that the variable does what this test relies on
+    assert "special_zeta" in refused  # the variable has the effect that this test relies on

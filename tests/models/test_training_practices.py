@@ -83,7 +83,7 @@ def test_inference_after_training_is_that_of_the_cpu(name, mode):
     expected = copy.deepcopy(model).cpu()(x)
     assert not output.requires_grad and output.is_inference() == (mode is torch.inference_mode)
     torch.testing.assert_close(output.cpu(), expected, rtol=1e-4, atol=1e-5)
-    assert all(torch.equal(value, state[key]) for key, value in model.state_dict().items())  # as before
+    assert all(torch.equal(value, state[key]) for key, value in model.state_dict().items())  # the state is as before
 
 
 def test_inference_of_a_converted_model_is_the_same():

@@ -37,7 +37,7 @@ RUNS = {
 @pytest.mark.parametrize("grad", [True, False])
 @pytest.mark.parametrize("run", RUNS)
 def test_the_running_variance_is_exact_far_below_eps(device, run, grad, dtype, parameters):
-    scale = 1e-5 if parameters == torch.float32 else 1e-2  # of which the square is a number of the type
+    scale = 1e-5 if parameters == torch.float32 else 1e-2  # the type can represent its square
     x = torch.cat((torch.randn(64, 2) * scale, torch.full((64, 1), 0.75)), 1).to(dtype)
     mean, var, weight = (torch.zeros(3, device=device, dtype=parameters) for _ in range(3))
     with torch.set_grad_enabled(grad):

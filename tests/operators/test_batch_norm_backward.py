@@ -78,7 +78,7 @@ def test_torchs_own_backward_of_an_empty_batch_ends_on_npu(shape):
     assert_of_an_empty_batch(theirs, shape)
 
 
-# In a process of its own, because autograd's thread, which launched what failed, may report the error once more at a later call.
+# Run in a process of its own, because autograd's thread may report the error once more at a later call.
 FAIL = """
 import torch_aclnn, torch
 x = torch.linspace(-2, 3, 360, device="npu").view(4, 3, 5, 6).requires_grad_()

@@ -67,7 +67,7 @@ def pyramid(modules):
 
 @pytest.mark.parametrize("operator", OPERATORS, ids=lambda operator: operator.name)
 def test_each_function_keeps_no_more_than_torchs_own(operator, device):
-    gc.collect()  # what cycles hold would be freed between two readings
+    gc.collect()  # memory of reference cycles would be freed between two readings
     specification = SPECIFICATIONS[operator.name]
     input = torch.ones(specification.layer_shape, device=device, requires_grad=True)
     ours, theirs = specification.layers(input)

@@ -42,7 +42,7 @@ def test_torchs_own_path_has_torchs_gradient(name):
 
 
 @pytest.mark.parametrize("name", MODULES)
-@pytest.mark.parametrize(("switch", "device"), [("convert", "cpu"), ("patch", "npu")])  # which leaves cpu alone
+@pytest.mark.parametrize(("switch", "device"), [("convert", "cpu"), ("patch", "npu")])  # patch() leaves cpu alone
 def test_convert_and_patch_fall_back_alike(device, name, switch):
     make, dims = MODULES[name]
     for module in make():

@@ -13,7 +13,7 @@ pytestmark = host_engine_only
 
 @pytest.fixture(autouse=True)
 def _private_formats():
-    torch_npu.npu.config.allow_internal_format = True  # it cannot be read; False is the default
+    torch_npu.npu.config.allow_internal_format = True  # the setting cannot be read; False is the default
     yield
     torch_npu.npu.config.allow_internal_format = False
 

@@ -10,7 +10,7 @@ from support.operators import ROWS
 
 CASES = [row.operator for row in ROWS.values() if row.operator.strides is not None]
 FOLLOWING = [operator for operator in CASES if operator.strides.follows_channels_last]
-CHANNELS_LAST = {4: torch.channels_last, 5: torch.channels_last_3d}  # by the number of dimensions
+CHANNELS_LAST = {4: torch.channels_last, 5: torch.channels_last_3d}  # the memory format by the number of dimensions
 
 
 @pytest.mark.parametrize("layout", layouts.LAYOUTS)

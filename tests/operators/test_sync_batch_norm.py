@@ -13,7 +13,7 @@ from torch_aclnn.autograd import _batch_norm_steps as steps
 from support.turned import saved_and_loaded
 
 OURS, TORCHS = torch_aclnn.nn.SyncBatchNorm, nn.SyncBatchNorm
-HAS_BIAS = "bias" in inspect.signature(nn.BatchNorm2d).parameters  # as an argument, which older versions of torch have not
+HAS_BIAS = "bias" in inspect.signature(nn.BatchNorm2d).parameters  # older versions of torch lack the argument
 OPTIONS = [{}, {"affine": False}, *([{"bias": False}] if HAS_BIAS else []), {"track_running_stats": False}, {"momentum": None, "eps": 1e-3}]
 
 
@@ -134,6 +134,6 @@ def test_statistics_of_parts_are_joined_to_those_of_the_whole(device, monkeypatc
     monkeypatch.setattr(steps, "gather", lambda values, group: torch.stack(packed))
     exact = whole.double().transpose(0, 1).flatten(1)
     expected = exact.mean(1), exact.var(1, correction=0), torch.tensor([exact.shape[1]])
-    for part in parts:  # as each process has it; one is empty
+    for part in parts:  # the parts of the processes; one is empty
         for ours, theirs in zip(steps.statistics(part, object()), expected, strict=True):
             torch.testing.assert_close(ours.cpu(), theirs.float(), rtol=1e-5, atol=1e-10)

@@ -25,7 +25,7 @@ class Exclusion:
     entries: str
     fails_with: str
     implementation: str = "ours|torch"
-    dtypes: tuple[torch.dtype, ...] | None = None  # None means each
+    dtypes: tuple[torch.dtype, ...] | None = None  # None means all dtypes
     checks: tuple[str, ...] | None = None
     samples: str = ""
     engine: str = "default|float64"

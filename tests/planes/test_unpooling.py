@@ -164,7 +164,7 @@ def test_an_index_outside_the_plane_is_an_error_at_the_next_synchronisation_on_n
     grad_input = unpooling.op(torch.ones(1, 1, *row).npu(), torch.tensor([0, -1, 4, 3]).view(1, 1, *row).npu(), row)
     with pytest.raises(RuntimeError, match="507015"):
         torch.npu.synchronize()
-    assert grad_input.flatten().tolist() == [1, 0, 0, 1]  # and the stream works again
+    assert grad_input.flatten().tolist() == [1, 0, 0, 1]  # the stream works again
 
 
 @pytest.mark.parametrize("lead", [(1, 2), (2,)], ids=["batch", "no batch"])

@@ -62,7 +62,7 @@ for _ in range(int(sys.argv[2])):
     child = os.fork()
     if child == 0:
         CHILDREN[sys.argv[1]]()
-        sys.exit(7)  # with Python's and C's exit handlers
+        sys.exit(7)  # runs Python's and C's exit handlers
     ends[os.waitstatus_to_exitcode(end_of(child))] += 1
 stop.set()
 for thread in threads:

@@ -52,5 +52,5 @@ def test_the_tables_have_the_same_rows_code_and_links(chinese, english):
 def test_the_sections_and_links_are_the_same(chinese, english):
     levels = [re.findall(r"^#+ ", re.sub(r"```.*?```", "", text(page), flags=re.DOTALL), re.MULTILINE) for page in (chinese, english)]
     assert levels[0] == levels[1]
-    other = {"README.md", "README.zh-CN.md"}  # each README leads to the other
+    other = {"README.md", "README.zh-CN.md"}  # each README links to the other
     assert set(targets(chinese, text(chinese))) - other == set(targets(english, text(english))) - other

@@ -41,7 +41,7 @@ def run(quantised: bool, active: int) -> list[torch.Tensor]:
     has_experts = rank < FFN
     backend._window_register_and_exchange(1 << 20, list(range(FFN, FFN + SESSIONS)) if has_experts else list(range(FFN)))
     window = backend._get_window_mem()
-    stride = 512  # of what is sent, in bytes
+    stride = 512  # the distance of what is sent, in bytes
     side = "ffn" if has_experts else "attention"
     holder = _afd.create_schedule_context_holder(
         schedule_mode=int(not has_experts), session_num=SESSIONS, micro_batch_num=1, micro_batch_size=TOKENS, selected_expert_num=EACH,

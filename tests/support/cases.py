@@ -81,8 +81,8 @@ class StridesCase:
     """The operator and torch's own for the same gradient."""
 
     grad_size: Size
-    size: Size  # of the input
-    ours: "Callable[[Tensor, Tensor], Tensor]"  # from the output's gradient and the input
+    size: Size  # the input's size
+    ours: "Callable[[Tensor, Tensor], Tensor]"  # takes the output's gradient and the input
     theirs: "Callable[[Tensor, Tensor], Tensor]"
     follows_channels_last: bool = False  # on cpu, as torch's own does
 
@@ -91,9 +91,9 @@ class StridesCase:
 class OutCase:
     """A call of the overload with an output."""
 
-    call: "Callable[[Tensor, Tensor], object]"  # with the output's gradient and the output
+    call: "Callable[[Tensor, Tensor], object]"  # takes the output's gradient and the output
     grad: "Tensor"
-    size: Size  # of the output
+    size: Size  # the output's size
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ CASES = tuple(row.function for row in ROWS.values())
 DEVICES = ("cpu", "npu")
 
 for_each_function = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-# Those in one and three dimensions differ from these in the number of dimensions only, as far as tracing and transforms go.
+# Cases in one and three dimensions differ from those of images only in the number of dimensions, for tracing and transforms.
 CASES_OF_IMAGES = tuple(case for case in CASES if not case.name.endswith(("1d", "3d")))
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-import torch_aclnn  # it must be imported before torch
+import torch_aclnn  # torch_aclnn must be imported before torch
 import torch
 from torch import Tensor
 from torch.nn import functional as F

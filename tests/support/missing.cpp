@@ -23,6 +23,6 @@ static bool is_missing(std::string_view name) {
 
 extern "C" void* dlsym(void* handle, const char* name) {
     static const Dlsym find = without_us();
-    // As the last call, so that glibc sees the caller's own library behind RTLD_NEXT.
+    // A tail call, so that RTLD_NEXT counts from the caller's own library.
     return find(handle, is_missing(name) ? "no such entry point" : name);
 }

@@ -214,7 +214,7 @@ def load(device: str, directory: str) -> None:
     checkpoints.load(state, checkpoint_id=Path(directory, "checkpoint"))
     set_state_dict(model, optimizer, model_state_dict=state["model"], optim_state_dict=state["optimizer"])
     loaded, saved = get_state_dict(model, optimizer, options=WHOLE_STATE), torch.load(Path(directory, "complete"))
-    if dist.get_rank() == 0:  # which has the whole state
+    if dist.get_rank() == 0:  # rank 0 has the whole state
         assert loaded[1].pop("param_groups") == saved[1].pop("param_groups")
         torch.testing.assert_close(loaded, saved, rtol=0, atol=0)
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import IO
 
 from torch_aclnn.loading.cann import TOOLKIT_VARIABLES
-from torch_aclnn.loading.modes import host_mode as host_mode  # for tests whose processes have more modes than the tests
+from torch_aclnn.loading.modes import host_mode as host_mode  # imported by tests whose processes have other modes than the tests
 
 from support.forks import Fork, ForkServer
 

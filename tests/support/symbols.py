@@ -38,5 +38,5 @@ def qualified_name(symbol: str) -> str:
 def is_of_torch_npu(symbol: str) -> bool:
     """Return whether a symbol is torch_npu's: in one of its namespaces or, as op-plugin's are, in none."""
     name = qualified_name(symbol)
-    of_no_namespace = bool(name) and "::" not in name and not name.startswith("THP")  # those are Python's
+    of_no_namespace = bool(name) and "::" not in name and not name.startswith("THP")  # names that begin with THP are Python's
     return of_no_namespace or re.search(r"(?<!\d)(6at_npu|7c10_npu|9torch_npu)", symbol) is not None

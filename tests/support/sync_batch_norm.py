@@ -105,7 +105,7 @@ def part_of(case: Case, index: int, rank: int, size: int, device: str) -> tuple[
     sizes = case.sizes(size)
     start = sum(sizes[:rank])
     parts = [whole[start : start + sizes[rank]].to(device, copy=True) for whole in case.batch(index, size)]
-    if case.memory_format != torch.contiguous_format:  # by strides: torch_npu's contiguous() takes no memory format
+    if case.memory_format != torch.contiguous_format:  # strides are set, because torch_npu's contiguous() takes no memory format
         parts = [part.movedim(1, -1).contiguous().movedim(-1, 1) for part in parts]
     return parts[0], parts[1]
 
@@ -114,7 +114,7 @@ def of_one_process(case: Case, size: int) -> dict[str, torch.Tensor]:
     """Return what torch's batch norm computes of the joint batch in float64."""
     kind = {2: torch.nn.BatchNorm1d, 3: torch.nn.BatchNorm1d, 5: torch.nn.BatchNorm3d}.get(2 + len(case.inner), torch.nn.BatchNorm2d)
     layer = case.layer(kind, case.parameters).double()
-    layer._check_input_dim = lambda input: None  # of any rank
+    layer._check_input_dim = lambda input: None  # accepts inputs of any rank
     return case.results(layer, [tuple(v.double() for v in case.batch(index, size)) for index in range(case.batches)])
 
 

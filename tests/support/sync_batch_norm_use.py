@@ -138,7 +138,7 @@ def groups_are_apart(device: str) -> None:
     with counting() as calls:
         output = layer(whole[part])
     assert len(calls) == (size // 2 > 1)
-    start = mine * size  # of the group's batch; each process has two rows
+    start = mine * size  # the group's batch begins here; each process has two rows
     expected = nn.functional.batch_norm(whole[start : start + size], None, None, training=True)
     close(output, expected[part.start - start : part.stop - start])
     with pytest.raises(

@@ -17,7 +17,7 @@ class Tensor:
     values: Sequence[Any] | None = None
     strides: tuple[int, ...] | None = None  # None: a null pointer, which means contiguous
     offset: int = 0
-    format: int | None = None  # None: what suits the rank
+    format: int | None = None  # None: the usual format for the rank
     storage: tuple[int, ...] | None = None  # None: just enough for the view
     null_data: bool = False
     address: int | None = None  # memory that the test itself allocates and frees

@@ -148,7 +148,7 @@ def _sequences(values: dict[str, Any], layout: str, heads: int, *tensors: torch.
     order = {"BNSD": (0, 1, 2, 3), "BSND": (0, 2, 1, 3), "BSH": (0, 2, 1, 3), "SBH": (1, 2, 0, 3)}[layout]
     query, key, value = (one.permute(order) for one in tensors)
     if "numHeads" in values and "preTokens" not in values:
-        lengths = [None, lengths[0]]  # those of the keys, to which one query is added in each step
+        lengths = [None, lengths[0]]  # the lengths of the keys, to which each step adds one query
     rows = lengths[0] if lengths[0] and query.shape[2] > 1 else [query.shape[2]] * len(query)
     columns = lengths[1] or [key.shape[2]] * len(key)
     return [(query[i, :, : rows[i]], key[i, :, : columns[i]], value[i, :, : columns[i]]) for i in range(len(query))]

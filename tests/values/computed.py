@@ -19,7 +19,7 @@ from .contents import fill
 from .definitions import definition
 
 TYPES = {number: dtype for dtype, number in DATA_TYPES.items() if number in set(DType)}
-TOLERANCE = {torch.float32: 1e-5, torch.complex64: 1e-5, torch.float16: 2e-3, torch.bfloat16: 1.6e-2}  # of others 1e-10
+TOLERANCE = {torch.float32: 1e-5, torch.complex64: 1e-5, torch.float16: 2e-3, torch.bfloat16: 1.6e-2}  # 1e-10 for other types
 SIZE = 8 << 20
 # The values of kinds that ATen knows by another name.
 NAMED: dict[str, tuple[Any, ...]] = {
@@ -170,7 +170,7 @@ def compared(got: torch.Tensor, exact: Any, scale: float) -> str:
         return f"expected shape {tuple(exact.shape)}, got {tuple(got.shape)}"
     expected = exact.to(got.dtype)
     if not (got.is_floating_point() or got.is_complex()):
-        differs = (got != expected) & (exact != torch.iinfo(torch.int64).min)  # which stands for what is no number
+        differs = (got != expected) & (exact != torch.iinfo(torch.int64).min)  # this number stands for NaN
         return f"expected {expected.tolist()}, got {got.tolist()}" if differs.any() else ""
     expected, got, tolerance = (*(x.to(exact_type(got.dtype)) for x in (expected, got)), TOLERANCE.get(got.dtype, 1e-10))
     # A number too small for the type became 0, and 0 times an infinity is NaN, where the definition has an infinity.

@@ -22,7 +22,7 @@ UNSIGNED = (DType.UINT8, DType.UINT16, DType.UINT32, DType.UINT64, DType.BOOL)
 SIZES = (1, 2, 3, 4, 5, 7)
 RANKS = (0, 1, 1, 2, 3, 3, 4, 5, 8)
 NUMBERS = (0.5, 1.0, 2.0, 3.0, -1.0, 0.25, -2.0, 0.0)
-SHARE = re.compile(r"beta|momentum|dampening|decay", re.I)  # of two numbers
+SHARE = re.compile(r"beta|momentum|dampening|decay", re.I)  # parameters that weigh two numbers
 RESULT = re.compile(r"out|grad(Input|In)|^y$|result", re.I)
 LARGEST = 600  # elements of a tensor
 # Parameters that are as in the sound call; "shapes" are those of all tensors, and what says them again.

@@ -48,7 +48,7 @@ bool are_two_of_floating_point(const Blocks& blocks) {
 }
 
 void reduce_blocks(const Blocks& blocks, at::Tensor& result, HcclReduceOp op) {
-    (void)at::get_num_threads();  // which sets the number, the first time in a thread
+    (void)at::get_num_threads();  // the first call in a thread sets the number
     OneThread::renew();
     if (are_two_of_floating_point(blocks)) return combine(blocks[0], blocks[1], op, result);
     for (int64_t i = 0; i * kChunk < result.numel(); ++i) {

@@ -178,7 +178,7 @@ class GroupAlone : public Group {
 
     const size_t rank_, size_;
     OwnMessages to_itself_;
-    std::map<size_t, std::vector<char>> sent_last_;  // by the number of bytes
+    std::map<size_t, std::vector<char>> sent_last_;  // by their number of bytes
     std::string failed_;
 };
 

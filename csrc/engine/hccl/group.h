@@ -76,12 +76,12 @@ class Group {
 
 struct Membership {
     std::string address;  // from Transport::listen(), perhaps with a suffix
-    std::string name;     // of the communicator
+    std::string name;     // the communicator's name
     int rank;
     int size;
     int device;
     std::chrono::milliseconds connect_timeout;
-    std::chrono::milliseconds timeout;  // of each operation
+    std::chrono::milliseconds timeout;  // the timeout of each operation
     bool compare;                       // ranks compare what they are about to do, and each message with what its receiver expects
 };
 

@@ -56,8 +56,8 @@ TORCH_ACLNN_HOST_API const char* name_of(OperationKind kind) noexcept;
 struct OperationRecord {
     OperationKind kind;
     HcclDataType type;
-    uint64_t count;  // of one rank; 0 where each rank has its own
-    int32_t root;    // or the peer; -1 without
+    uint64_t count;  // elements of one rank; 0 if each rank has its own number
+    int32_t root;    // the root or the peer; -1 without either
     int32_t op;      // HcclReduceOp; -1 without
 };
 
@@ -89,7 +89,7 @@ struct Operation {
     std::vector<uint64_t> gives, takes;
     std::vector<Buffer> buffers;
     std::function<void()> skip = [] {};  // what a dry run does in the place of the body
-    const char* entry_point = nullptr;   // of an operator that also computes, whose versions share a kind; else null
+    const char* entry_point = nullptr;   // the operator that also computes, whose versions share a kind; else null
 
     const char* name() const { return entry_point != nullptr ? entry_point : name_of(record.kind); }
     bool is_collective() const { return host::is_collective(record.kind); }

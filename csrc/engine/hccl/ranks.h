@@ -11,12 +11,12 @@ class Communicator;
 
 // Device memory of a rank that others write into without a call of that rank.
 struct Window {
-    char* data;  // as a device sees it
+    char* data;  // the address that a device sees
     uint64_t bytes;
 };
 struct Windows {
     Window own;
-    std::map<int, Window> others;  // by rank
+    std::map<int, Window> others;  // the other ranks' windows, by rank
 };
 
 class TORCH_ACLNN_HOST_API Ranks {

@@ -32,7 +32,7 @@ void set_transport(Transport* transport) noexcept {
 
 Transport& transport() {
     if (config().rank_alone) return transport_alone();
-    if (config().dry_run)  // each rank decides by the values that it knows what it skips
+    if (config().dry_run)  // a rank decides by the values that it knows, and others know other ones
         throw Error(HCCL_E_NOT_SUPPORT,
                     "a dry run (TORCH_ACLNN_HOST_COMPUTE=0) has no other ranks; expected TORCH_ACLNN_HOST_RANK_ALONE=1");
     if (registered == nullptr) import_torch();

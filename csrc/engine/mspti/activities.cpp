@@ -17,7 +17,7 @@ struct Activities {
     std::mutex mutex;
     msptiBuffersCallbackRequestFunc request = nullptr;
     msptiBuffersCallbackCompleteFunc complete = nullptr;
-    std::vector<msptiActivityKernel> records;  // that have not been handed over
+    std::vector<msptiActivityKernel> records;  // records that have not been handed over
     uint64_t last_correlation = 0;
     std::atomic<bool> kernels{false};
 };

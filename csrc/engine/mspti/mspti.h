@@ -15,7 +15,7 @@ typedef enum { MSPTI_ACTIVITY_KIND_INVALID = 0, MSPTI_ACTIVITY_KIND_KERNEL = 2 }
 
 typedef struct __attribute__((packed, aligned(8))) {
     msptiActivityKind kind;
-    uint64_t start;  // both in nanoseconds of Unix time
+    uint64_t start;  // start and end in nanoseconds of Unix time
     uint64_t end;
     struct {
         uint32_t deviceId;

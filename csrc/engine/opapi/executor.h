@@ -118,14 +118,14 @@ struct TORCH_ACLNN_HOST_API aclOpExecutor final : torch_aclnn::host::Task, torch
     size_t input_count = 0, output_count = 0;
     Compute compute;
     std::vector<torch_aclnn::host::WatchedHandle> watched;
-    uint64_t memory_version;                            // of the device memory that the views were checked against
+    uint64_t memory_version;                            // the version of device memory that the views were checked against
     uint64_t trace_number = 0;                          // the call's, if there is a trace
-    uint64_t workspace_size = 0;                        // what phase 1 asked for
-    void* workspace = nullptr;                          // what phase 2 was given
-    Launch launch;                                      // what phase 2 does if the stream does not run the operator itself
+    uint64_t workspace_size = 0;                        // the size that phase 1 asked for
+    void* workspace = nullptr;                          // the memory that phase 2 was given
+    Launch launch;                                      // called by phase 2 if the stream does not run the operator itself
     std::unique_ptr<torch_aclnn::host::Recipe> recipe;  // if it may be kept for calls that are made again
     std::shared_ptr<const void> cached;                 // has the arguments, if there was no phase 1
-    bool is_in_cache = false;                           // so that it is not the program's to destroy
+    bool is_in_cache = false;                           // if set, the program must not destroy it
     bool repeatable = false;
     bool has_run = false;
     bool holds_arguments = false;

@@ -80,7 +80,7 @@ class CachedCall {
         auto arguments = std::make_shared<const KeptArguments>(recipe_->arguments.moved(data));
         const auto made = recipe_->make(*arguments);
         const auto original = std::make_shared<const Original>(*made, data, std::move(arguments));
-        auto replaced = original;  // what it is exchanged for goes without the lock
+        auto replaced = original;  // the object that it replaces is destroyed outside the lock
         {
             const std::lock_guard<SpinLock> lock(lock_);
             originals_[next_ = (next_ + 1) % originals_.size()].swap(replaced);
@@ -106,7 +106,7 @@ class CachedCall {
 
 namespace {
 
-constexpr size_t kDefaultLimit = 10000;  // of CANN
+constexpr size_t kDefaultLimit = 10000;  // CANN's default
 
 struct Key {
     std::string contents;  // empty: there is none
@@ -190,7 +190,7 @@ class Cache {
    private:
     struct Kept {
         std::shared_ptr<CachedCall> call;
-        std::list<std::string>::iterator place;  // in one of the lists below
+        std::list<std::string>::iterator place;  // the entry in one of the lists below
         bool is_repeated = false;
     };
     std::mutex mutex_;

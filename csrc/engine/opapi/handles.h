@@ -32,7 +32,7 @@ class Dims {
    public:
     Dims() = default;
     Dims(const int64_t* values, uint64_t count) : size_(count) { std::copy_n(values, count, values_.begin()); }
-    Dims(const Dims& other) : Dims(other.begin(), other.size_) {}  // what is behind the size is not worth copying
+    Dims(const Dims& other) : Dims(other.begin(), other.size_) {}  // elements behind the size are not copied
     Dims& operator=(const Dims& other) {
         size_ = other.size_;
         std::copy_n(other.begin(), size_, values_.begin());

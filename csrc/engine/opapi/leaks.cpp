@@ -9,7 +9,7 @@ namespace torch_aclnn::host {
 namespace {
 
 void list_leaks(LeakList& list) {
-    forget_cached_executors();  // which keep the members of lists that the program has destroyed
+    forget_cached_executors();  // cached executors keep the members of lists that the program has destroyed
     const auto add = [&](const char* kind, const void* handle, const std::string& more) {
         list.add("destroyed", kind + more, text(kind, " ", handle, more));
     };

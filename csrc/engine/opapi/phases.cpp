@@ -11,7 +11,7 @@
 namespace torch_aclnn::host {
 namespace {
 
-constexpr uint64_t kWorkspaceSize = 1024;  // with TORCH_ACLNN_HOST_MODE=workspace, for any entry point
+constexpr uint64_t kWorkspaceSize = 1024;  // the workspace of each entry point with TORCH_ACLNN_HOST_MODE=workspace
 constexpr uintptr_t kWorkspaceAlignment = 512;
 
 void require_workspace_pointer(const aclOpExecutor& executor, const void* workspace, uint64_t size) {
@@ -33,7 +33,7 @@ void require_workspace(const aclOpExecutor& executor, const void* workspace, uin
 }
 
 void require_handles(const aclOpExecutor& executor) {
-    const bool reads_addresses = executor.input_count + executor.output_count > 0;  // in phase 2
+    const bool reads_addresses = executor.input_count + executor.output_count > 0;  // phase 2 reads the tensors' addresses
     for (const WatchedHandle& handle : executor.watched) {
         if (!config().keep_handles && !handle.is_live())
             refuse(handle.name(), "the " + std::string(handle.kind()) + " of phase 1 until phase 2 has been called",

@@ -23,7 +23,7 @@ struct AvgPool {
 
     const aclTensor& in() const { return *self.tensor; }
     bool has_stride() const { return stride.handle != nullptr && !stride.handle->values.empty(); }
-    uint64_t first_dim() const { return in().rank() - dims; }  // of the plane
+    uint64_t first_dim() const { return in().rank() - dims; }  // the plane's first dimension
 };
 
 // One value stands for all directions.

@@ -10,7 +10,7 @@ namespace torch_aclnn::host {
 // What the newest page lists, which is of 8.5.0.alpha001 unless the operator's page in docs/operators names another. What is assumed is not
 // listed, but torch_npu passes it; strict mode refuses it.
 struct Offer {
-    DTypes dtypes;  // of the gradient
+    DTypes dtypes;  // the gradient's types
     Products products;
     DTypes assumed_dtypes = NO_DTYPE;
     Products assumed_products = {};

@@ -23,7 +23,7 @@ int refuse_to_compute(const char* function, const char* why) noexcept {
         return torch_aclnn::host::refuse_to_compute(#name, why);                    \
     }
 
-// These use encodings private to the chip, of which nothing but the entry point is published.
+// These entry points use encodings private to the chip; only their names are published.
 REFUSE(aclnnHansEncode, "codec of the chip's: its code is not published")
 REFUSE(aclnnHansDecode, "codec of the chip's: its code is not published")
 REFUSE(aclnnMatmulCompress, "weights as CANN's tool compresses them: the code is not published")
@@ -31,12 +31,12 @@ REFUSE(aclnnMatmulCompressDequant, "weights as CANN's tool compresses them: the 
 REFUSE(aclnnTransSparse4to2Para, "sparse weights as the chip packs them: the layout is not published")
 REFUSE(aclnnSparse4to2QuantMatmulWeightNz, "sparse weights as the chip packs them: the layout is not published")
 
-// These test the chip itself.
+// These entry points test the chip itself.
 REFUSE(aclnnMatmulAbftVerify, "silicon whose products could be wrong")
 REFUSE(aclnnPrecisionCompare, "silicon whose results could be wrong")
 REFUSE(aclnnSilentCheck, "silicon whose gradients could be wrong")
 REFUSE(aclnnSilentCheckV2, "silicon whose gradients could be wrong")
 
-// These need a trusted execution environment.
+// These entry points require a trusted execution environment.
 REFUSE(aclnnObfuscationSetupV2, "trusted process that keeps the keys")
 REFUSE(aclnnObfuscationCalculateV2, "trusted process that keeps the keys")

@@ -11,7 +11,7 @@
 namespace torch_aclnn::host {
 namespace {
 
-constexpr size_t kMaxObjects = size_t{1} << 22;  // of one kind at a time
+constexpr size_t kMaxObjects = size_t{1} << 22;  // objects of one kind at a time
 constexpr size_t kQuarantine = 32;               // slots that are given back before the first of them is used again
 
 // The size is a power of two, so that an address is told from one inside a slot without a division.
@@ -21,7 +21,7 @@ size_t slot_size(size_t needed) {
     return size;
 }
 
-constexpr size_t kStep = size_t{1} << 20;  // by which the part that can be used grows
+constexpr size_t kStep = size_t{1} << 20;  // the bytes by which the usable part grows
 
 // Reserves address space only, which counts neither as memory nor as committed memory.
 char* reserve(size_t size) {

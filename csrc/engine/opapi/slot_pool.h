@@ -63,7 +63,7 @@ class TORCH_ACLNN_HOST_API SlotPool {
     bool contains(const void* object) const noexcept;
     Slot* new_slot();
 
-    const size_t slot_size_, size_;  // of all slots together
+    const size_t slot_size_, size_;  // size_: the size of all slots together
     char* const memory_;
     std::atomic<size_t> used_{0};  // bytes of memory_ that are slots already
 

@@ -87,7 +87,7 @@ class QueuedCall {
     uint64_t workspace_size_ = 0;
 
    private:
-    const std::string& entry_point_;  // of the EntryPoint, which is static
+    const std::string& entry_point_;  // of an EntryPoint, which is static
     Phase2 phase2_;
     Stream stream_ = nullptr;
     void* workspace_ = nullptr;

@@ -49,7 +49,7 @@ const at::Tensor* plain_tensor(PyObject* object) {
 const at::Tensor* plain_indices(PyObject* object) {
     const at::Tensor* const tensor = ordinary_tensor(object);
     if (tensor == nullptr) return nullptr;
-    const bool is_of_npu = tensor->is_privateuseone() && tensor->scalar_type() == at::kInt;  // as max_pool3d gives them there
+    const bool is_of_npu = tensor->is_privateuseone() && tensor->scalar_type() == at::kInt;  // max_pool3d returns such indices on npu
     return is_of_npu || tensor->scalar_type() == at::kLong ? tensor : nullptr;
 }
 

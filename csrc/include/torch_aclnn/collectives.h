@@ -11,10 +11,10 @@ extern "C" {
 typedef struct torchAclnnCollective {
     size_t size;               // bytes of this record that the engine has filled; later versions add fields at the end
     const char* name;          // "HcclAllReduce"; empty in the one record of a communicator on which nothing was launched
-    const char* communicator;  // as HcclGetCommName has it
-    uint32_t ranks;            // of the communicator
-    uint64_t calls;            // that were launched since the process started
-    uint64_t bytes;            // of this rank, summed over the calls: what is read or what is written, whichever is more
+    const char* communicator;  // the name that HcclGetCommName returns
+    uint32_t ranks;            // the communicator's number of ranks
+    uint64_t calls;            // calls that were launched since the process started
+    uint64_t bytes;            // bytes that this rank reads or writes, whichever is more, summed over the calls
 } torchAclnnCollective;
 
 // Writes up to `capacity` records of `recordSize` bytes, which is the caller's sizeof(torchAclnnCollective), and returns how many there

@@ -22,9 +22,9 @@ typedef struct torchAclnnArgument {
 
 // The same tensor when the call is computed, in memory that the function can read, and write if it was said to.
 typedef struct torchAclnnTensor {
-    void* data;  // of the first element
+    void* data;  // the address of the first element
     const int64_t* sizes;
-    const int64_t* strides;  // in elements
+    const int64_t* strides;  // counted in elements
     int64_t rank;
     aclDataType dataType;
 } torchAclnnTensor;

@@ -18,7 +18,7 @@ __attribute__((visibility("default"))) void torchAclnnHostResumeTrace(int resume
 typedef struct torchAclnnValueRead {
     size_t size;        // bytes of this record that the engine has filled; later versions add fields at the end
     const char* stack;  // the reading thread's, as Python prints it, the innermost call first; empty for a thread without Python
-    uint64_t count;     // of copies to the host
+    uint64_t count;     // the number of copies to the host
     uint64_t bytes;
 } torchAclnnValueRead;
 

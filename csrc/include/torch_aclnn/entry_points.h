@@ -9,16 +9,16 @@ extern "C" {
 #endif
 
 typedef struct torchAclnnParameter {
-    const char* kind;    // as csrc/vocabulary has it: "In", "OptOut", "Ints", "Int in 0..2", ...
-    const char* name;    // as in CANN's documents and in the error messages
+    const char* kind;    // the kind in csrc/vocabulary: "In", "OptOut", "Ints", "Int in 0..2", ...
+    const char* name;    // the name in CANN's documents and in error messages
     int nullable;        // 1 where a null pointer means "not given"
-    uint64_t dataTypes;  // of a tensor: bit d is set where it may be of aclDataType d, whatever the others are
+    uint64_t dataTypes;  // for a tensor, bit d is set if it may be of aclDataType d, whatever the others are
 } torchAclnnParameter;
 
 typedef struct torchAclnnEntryPoint {
     size_t size;         // bytes of this record that the engine has filled; later versions add fields at the end
     const char* name;    // "aclnnAvgPool2dBackward"
-    const char* family;  // what it belongs to: "vision", "normalization", ...
+    const char* family;  // the family: "vision", "normalization", ...
     int refused;         // 1: the function exists, because a caller needs the symbol, and always fails
     uint64_t dataTypes;  // bit d is set where a tensor may be of aclDataType d of which the record says nothing else
     uint64_t calls;      // how often it has run in this process since the last torchAclnnHostResetCalls()

@@ -9,10 +9,10 @@ extern "C" {
 
 typedef struct torchAclnnErrorCode {
     int code;
-    const char* name;     // as the interface's documents have it
-    const char* layer;    // whose it is: "runtime", "operators" or "collectives"
+    const char* name;     // the name in the interface's documents
+    const char* layer;    // "runtime", "operators" or "collectives"
     const char* reason;   // when the engine returns it
-    const char* surface;  // which functions return it
+    const char* surface;  // the functions that return it
 } torchAclnnErrorCode;
 
 // Returns the table, and in `count` how many codes it has. No function of the engine returns any other code but 0. In libascendcl.so.

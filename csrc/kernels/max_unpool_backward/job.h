@@ -17,8 +17,8 @@ struct MaxUnpoolJob {
     int64_t logical_stride[Loop::kMaxRank];  // the linear position of an element, in the order of `indices`
     int64_t plane_size;
     int64_t element_stride;                              // between neighbours of the plane, or 0 if it has to be taken apart:
-    int64_t plane_height, plane_width, plane_stride[3];  // for depth, row and column
-    bool joins_rows;                                     // of up to kMaxJoined channels, whose indices follow each other
+    int64_t plane_height, plane_width, plane_stride[3];  // strides of depth, row and column
+    bool joins_rows;                                     // rows of up to kMaxJoined channels, whose indices follow each other
     bool prefetch_planes, prefetch_elements;             // short planes as a whole, of others what is picked
     int64_t rows_ahead;                                  // instead, what is picked by a row of channels so many rows later; 0: nothing
 };

@@ -59,7 +59,7 @@ bool threads_would_share_lines(const View<5>& out, int thread_count) {
 
 // Whether so many channels share cache lines that the lines would be read again for each channel.
 bool prefers_channels_together(const View<5>& grad_output) {
-    constexpr int64_t kSecondCacheBytes = 262144;  // of most machines, or more
+    constexpr int64_t kSecondCacheBytes = 262144;  // the second cache of most machines has this size or more
     return channels_innermost(grad_output) && grad_output.bytes() / grad_output.size[0] > kSecondCacheBytes;
 }
 
@@ -106,7 +106,7 @@ MaxUnpoolJob plan(const View<5>& grad_output, const View<5>& indices, const View
 
     const std::initializer_list<int64_t*> strides{job.indices.stride, job.out.stride, job.plane.stride, job.logical_stride};
     if (by_channel || prefers_channels_together(grad_output)) move_to_end(job.loop, strides, 1);
-    if (!by_channel && prefers_channels_together(grad_output))  // all of them at one depth before the next
+    if (!by_channel && prefers_channels_together(grad_output))  // all channels at one depth before the next
         for (int i = 0; i < 2; ++i) move_to_end(job.loop, strides, 2);
     simplify(job.loop, strides);
     const int64_t row_size = job.loop.size[job.loop.rank - 1];

@@ -54,7 +54,7 @@ class Gather {
         const int64_t row_size = job_.loop.size[row_];
         Offsets offsets;
         if (job_.joins_rows) fill(offsets);
-        int64_t left = end - begin;  // of the elements of a block and those behind
+        int64_t left = end - begin;  // the elements of the block and those behind it
         for_row_blocks(job_.loop, strides, begin, end, [&](const int64_t* at, int64_t rows, int64_t count) {
             const Piece first{static_cast<const int64_t*>(job_.indices.data) + at[0], static_cast<Bits*>(job_.out.data) + at[1],
                               static_cast<const Bits*>(job_.plane.data) + at[2], at[3]};
@@ -99,7 +99,7 @@ class Gather {
     __attribute__((noinline)) void gather_joined_rows(Piece row, const Offsets& offsets, int64_t rows, int64_t left) {
         const int64_t channels = job_.loop.size[row_], ahead = job_.rows_ahead * channels, distance = job_.element_stride;
         const auto size = static_cast<uint64_t>(job_.plane_size);
-        int64_t channel = 0;  // of the first element of a block
+        int64_t channel = 0;  // the channel of a block's first element
         for (int64_t count = rows * channels; count > 0; count -= kBlock, left -= kBlock) {
             const int64_t block = smaller(kBlock, count), *const indices = row.indices + channel;
             const int64_t *const plane_offsets = offsets.plane + channel, *const out_offsets = offsets.out + channel;

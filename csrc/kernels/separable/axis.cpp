@@ -88,7 +88,7 @@ void Axis::fill_sources(const AxisSpec& spec) {
             if (i > 0) add(spec.before - i);
             add(copy);
             if (i < last_index) add(copy + 2 * (last_index - i));
-        } else {  // and a period to either side
+        } else {  // also one period to either side
             for (int64_t period = -1; period <= 1; ++period) add(copy + period * in_);
         }
         last()[i] = count;

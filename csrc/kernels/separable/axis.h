@@ -20,7 +20,7 @@ struct AxisSpec {
     int64_t kernel, step;
     int64_t before;  // the padding in front of the input
     bool count_include_pad;
-    int64_t divisor_override;  // of each window; 0: its size
+    int64_t divisor_override;  // the divisor of each window; 0: its size
 
     int64_t begin(int64_t o) const { return std::clamp<int64_t>(o * step - before, 0, in); }
     int64_t end(int64_t o) const { return std::clamp<int64_t>(o * step - before + kernel, 0, in); }
@@ -60,17 +60,17 @@ class Axis {
     int64_t out() const { return out_; }
     int64_t* first() { return numbers_.data(); }
     int64_t* last() { return numbers_.data() + in_; }
-    int64_t* divisor() { return numbers_.data() + 2 * in_; }  // of each window
+    int64_t* divisor() { return numbers_.data() + 2 * in_; }  // the divisor of each window
     const int64_t* first() const { return numbers_.data(); }
     const int64_t* last() const { return numbers_.data() + in_; }
     const int64_t* divisor() const { return numbers_.data() + 2 * in_; }
-    const int64_t* run_end() const { return numbers_.data() + 2 * in_ + out_; }  // of windows
+    const int64_t* run_end() const { return numbers_.data() + 2 * in_ + out_; }  // the end of each run of windows
     AxisTable table(const void* scale = nullptr) const {
         return {in_, out_, first(), last(), has_sources_ ? divisor() : nullptr, run_end(), scale};
     }
 
     bool has_one_divisor() const;
-    int64_t most_terms() const;  // of an index
+    int64_t most_terms() const;  // the largest number of terms of an index
     int64_t sum_count() const;   // how many indices are sums of several terms
     bool overlap() const { return most_terms() > 1; }
     bool has_one_term_each() const;
@@ -87,7 +87,7 @@ class Axis {
     void find_runs();
 
     int64_t in_, out_;
-    bool has_sources_;  // in place of divisors, and no runs
+    bool has_sources_;  // it has sources instead of divisors, and no runs
     Numbers numbers_;
 };
 

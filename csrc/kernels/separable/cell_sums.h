@@ -39,9 +39,9 @@ class CellSumsPlan {
 
     int64_t lanes_, cell_count_ = 0;
     int32_t zero_;
-    std::vector<int32_t> cells_;  // of each number that the stages so far leave
+    std::vector<int32_t> cells_;  // the cell of each number that the stages so far leave
     std::vector<Group> groups_;
-    size_t first_group_ = 0;  // of the stage that is planned
+    size_t first_group_ = 0;  // the first group of the stage that is planned
 };
 
 }  // namespace torch_aclnn::kernels

@@ -38,7 +38,7 @@ void run_channels_in(const Problem& problem, int thread_count) {
     job.columns = problem.columns().table(scales[2].data());
     divide_tiles(job, problem, sizeof(S));
     job.stream = streams_cells(job);
-    constexpr int64_t kCostOfRow = 32;  // which adds to that of its elements
+    constexpr int64_t kCostOfRow = 32;  // the cost of a row, in addition to that of its elements
     ChannelsLoop* const loop = TORCH_ACLNN_LANES(isa(), average_channels);
     const int64_t cost = kCostOfRow + kCostOfSum * job.columns.in * job.grad_input.size[1];
     parallel_for(job.grad_input.size[0] * job.rows.in, cost, thread_count, [&](int64_t begin, int64_t end) {

@@ -195,7 +195,7 @@ class AverageChannels {
 
     const ChannelsJob& job_;
     S* const sums_;
-    const int64_t step_;  // from a column of grad_input to the next
+    const int64_t step_;  // the step from a column of grad_input to the next
     int64_t channels_ = 0;
 };
 

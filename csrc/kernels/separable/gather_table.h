@@ -22,7 +22,7 @@ struct GatherTable {
 // The sums along one axis: results from the results of the stage before, or from a plane of the source.
 struct GatherStage {
     GatherTable table;
-    const float* scale;  // for each result, null: ones; a result of -0 times its scale is 0
+    const float* scale;  // a scale for each result; null: ones; a result of -0 times its scale is 0
 };
 
 // A row of results: the sums over the terms [first, last) of a part of the source.
@@ -83,7 +83,7 @@ class GatherPlan {
             smallest = std::min(smallest, *lane < 0 ? INT32_MAX : *lane);
         }
         if (largest < 0) {
-            if (block < blocks_) start_[block] = 0;  // of a first term, whose lanes become 0 without a gather
+            if (block < blocks_) start_[block] = 0;  // a first term, whose lanes become 0 without a gather
             return;
         }
         for (const int64_t vectors : {1, 2}) {

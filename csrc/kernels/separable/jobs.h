@@ -10,7 +10,7 @@ namespace torch_aclnn::kernels {
 
 // grad_input[n,c,0,h,w] = the sum of grad_output[n,c,0,o,0] * rows.scale[o] over the windows o that hold row h, times column_scale.
 struct FullWidthJob {
-    static constexpr int64_t kMaxTerms = 2;  // as many as windows of adaptive pooling share a row
+    static constexpr int64_t kMaxTerms = 2;  // the largest number of windows of an adaptive pooling that share a row
     View<5> grad_output, grad_input;         // a plane of grad_input has no gaps
     AxisTable rows;
     int64_t terms;             // 1: each row lies in one window; 2: in two at most
@@ -25,16 +25,16 @@ TORCH_ACLNN_DECLARE_LANES(FullWidthLoop, full_width_windows)
 struct CellSums {
     int64_t count, terms;
     const int32_t* cells;  // [count][1 + terms]: where the sum goes, and where its terms are
-    const float* scale;    // of each sum, null: ones; a sum of -0 times its scale is 0
+    const float* scale;    // a scale for each sum; null: ones; a sum of -0 times its scale is 0
 };
 
 struct TransposedPlanesJob {
     DType dtype;  // a type whose sums are float
     const void* source;
     void* target;
-    int64_t planes, channels;                      // of all samples, and of one
-    int64_t source_stride[2], target_stride[2];    // of samples and channels; a plane of either has no gaps
-    int64_t source_size, target_size, source_end;  // of a plane; and where the source's last plane ends, in elements from its first one
+    int64_t planes, channels;                      // planes of all samples, channels of one
+    int64_t source_stride[2], target_stride[2];    // strides of samples and channels; planes have no gaps
+    int64_t source_size, target_size, source_end;  // sizes of planes; source_end: where the last plane ends, from the first element
     const CellSums* sums;                          // in the order in which they are made
     int64_t sum_count;
     const int32_t* result;                        // [target_size]: the cell of each number of a plane of the target
@@ -56,7 +56,7 @@ struct VolumesJob {
     View<5> grad_output, grad_input;
     int64_t inner;
     AxisTable depth, rows, columns;
-    GatherTable column_sums;  // of columns, if it has blocks
+    GatherTable column_sums;  // the columns' sums, if it has blocks
     // The stage of rows and that of columns, where planes are made as one row of cells; else stages without blocks.
     GatherStage plane_stages[2];
     bool keeps_plane;  // make a plane, which has no gaps, and copy it to all planes in the same windows; else each row on its own
@@ -76,7 +76,7 @@ struct ChannelsJob {
     View<5> grad_output, grad_input;
     AxisTable rows, columns;
     int64_t tile_channels, tile_columns;  // the sums of so many channels are kept for so many columns of windows
-    bool apart;                           // each cell lies in one window at most
+    bool apart;                           // whether each cell lies in one window at most
     int64_t sum_bytes;
     bool stream;  // write around the caches
 };
@@ -88,13 +88,13 @@ TORCH_ACLNN_DECLARE_LANES(ChannelsLoop, average_channels)
 // grad_input[n,c,0,h,w] = sum over ow of (sum over oh of grad_output[n,c,0,oh,ow] * rows.scale[oh]) * columns.scale[ow].
 struct PlanesJob {
     static constexpr int kMaxLines = 8;
-    static constexpr int64_t kMaxInner = 15;  // of cells whose windows do not slide; more channels fill vectors by themselves
+    static constexpr int64_t kMaxInner = 15;  // for cells whose windows do not slide; more channels fill vectors by themselves
     View<5> grad_output, grad_input;
     AxisTable rows, columns;
     // Columns of regular windows, window o over [o * step - padding, o * step - padding + kernel); step 0: any windows.
     int64_t step, kernel, padding;
     int64_t inner;  // adjacent numbers of a column: `padding` and the sizes of `columns` count these, the tables of `columns` cells
-    GatherTable column_sums;   // of columns that are not regular, if it has blocks
+    GatherTable column_sums;   // sums of the columns that are not regular, if it has blocks
     int64_t rows_per_piece;    // how many rows that are alike are made at once
     int64_t lines, line_size;  // how many lines of sums are kept, kMaxLines at most, and how far they are apart
     // Parts of the scratch memory: the sums, a row, the sink.
@@ -111,11 +111,11 @@ TORCH_ACLNN_DECLARE_LANES(PlanesLoop, average_planes)
 struct RowsJob {
     static constexpr int64_t kBlock = 1024;  // elements that are copied at a time
     View<5> grad_output, grad_input;
-    AxisTable rows;              // of depth and rows
-    const int64_t* row_offsets;  // of each of their terms: where the row begins in grad_output[n,c]
+    AxisTable rows;              // the terms of depth and rows
+    const int64_t* row_offsets;  // for each of their terms, where the row begins in grad_output[n,c]
     AxisTable columns;
     int64_t copy_begin, copy_end;  // the columns that were copied once each, to columns that follow each other
-    GatherTable column_sums;       // of a short row; no blocks: of none
+    GatherTable column_sums;       // sums of a short row; without blocks there is none
     bool widens;                   // rows of half types become float first, of which a machine gathers elements
     int64_t inner;
     int64_t sum_bytes, row_bytes, sink_bytes;  // parts of the scratch memory: sums of a row, twice a row, the sink

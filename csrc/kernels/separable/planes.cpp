@@ -52,7 +52,7 @@ class PlanesPlan {
     PlanesPlan& operator=(const PlanesPlan&) = delete;
 
     void run(int thread_count) const {
-        constexpr int64_t kCostOfRow = 32;  // which adds to that of its elements
+        constexpr int64_t kCostOfRow = 32;  // the cost of a row, in addition to that of its elements
         PlanesLoop* const loop = TORCH_ACLNN_LANES(isa(), average_planes);
         parallel_for(row_count(), kCostOfRow + kCostOfSum * job_.columns.in, thread_count, [&](int64_t begin, int64_t end) {
             Scratch scratch(job_.sum_bytes + job_.row_bytes + job_.sink_bytes);

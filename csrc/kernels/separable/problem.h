@@ -33,7 +33,7 @@ class Problem {
 
     DType dtype() const { return target.dtype; }
 
-    View<5> source, target;  // of real numbers; strides count these
+    View<5> source, target;  // both are of real numbers, and strides count these
     int64_t inner;           // adjacent numbers of a cell: 2 of complex ones
 
    private:

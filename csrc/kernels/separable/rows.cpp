@@ -18,7 +18,7 @@ class RowsPlan {
         job_.rows = problem.rows().table();
         job_.columns = problem.columns().table();
         job_.inner = problem.inner;
-        if (has_adjacent_channels(problem)) {  // which become one cell
+        if (has_adjacent_channels(problem)) {  // adjacent channels become one cell
             job_.inner *= problem.target.size[1];
             job_.grad_input.size[1] = job_.grad_output.size[1] = 1;
         }
@@ -36,7 +36,7 @@ class RowsPlan {
     RowsPlan& operator=(const RowsPlan&) = delete;
 
     void run(int thread_count) const {
-        constexpr int64_t kCostOfRow = 64;  // of its ends, which are sums
+        constexpr int64_t kCostOfRow = 64;  // the cost of a row's ends, which are sums
         // A table is made for the lanes of isa(), so rows with one keep these.
         const bool is_narrow = job_.inner < thresholds::kRowsFewNumbers && !job_.stream && job_.column_sums.blocks == 0;
         RowsLoop* const loop = TORCH_ACLNN_LANES(is_narrow ? isa_up_to(Isa::avx2) : isa(), padded_rows);

@@ -39,7 +39,7 @@ class PaddedRows {
     // Longer rows and wider cells are summed by functions of their own; small maps have one function for everything.
     static constexpr int64_t kLongRow = 512, kWideCell = 4 * kLanes<S>;
     static constexpr int64_t kAheadBytes = 512;
-    static constexpr std::integral_constant<int64_t, 1> kOne{};  // of offsets that count numbers
+    static constexpr std::integral_constant<int64_t, 1> kOne{};  // the step between offsets that count numbers
 
     // Returns where `count` elements from element i of the row on are put.
     T* room(int64_t i, int64_t count) { return is_scattered_ ? row_ + i : sink_.exact_room(target_ + i, count); }

@@ -13,7 +13,7 @@ int64_t gather_lanes() {
 }
 
 PlaneStages::PlaneStages(const AxisTable& rows, const AxisTable& columns) {
-    const int64_t lanes = gather_lanes();  // so many elements may be read behind a plane and behind a line of sums
+    const int64_t lanes = gather_lanes();  // this many elements may be read behind a plane and behind a line of sums
     std::vector<GatherRow> of_rows, of_columns;
     for (int64_t i = 0; i < rows.in; ++i) {
         of_rows.push_back({rows.first[i], rows.last[i], 0});

@@ -9,7 +9,7 @@ namespace torch_aclnn::kernels::thresholds {
 // full_width: runs of one value are filled one by one, which for short ones takes longer than a table of the plane, or than a loop of rows.
 constexpr int64_t kFullWidthRun = 8;
 constexpr int64_t kFullWidthLongRun = 40;
-constexpr int64_t kFullWidthLongRunOfSharedRows = 64;  // each value is a sum
+constexpr int64_t kFullWidthLongRunOfSharedRows = 64;  // if each value is a sum
 
 // transposed: a plan takes as long as some groups of planes, of larger planes longer.
 constexpr int64_t kTransposedMaxPlane = 10240;  // numbers whose cells the second cache holds
@@ -20,14 +20,14 @@ constexpr int64_t kTransposedSlidingPlanes = 64;  // windows that slide over row
 constexpr int64_t kTransposedSlidingMaxPlane = 4096;
 constexpr int64_t kTransposedVolumes = 48;
 constexpr int64_t kTransposedNumbersPerPlane = 8;
-constexpr int64_t kTransposedMaxWindow = 512;   // of larger ones most rows are copies
-constexpr int64_t kTransposedRowOfCopies = 16;  // of up to so many cells a table copies a plane of scaled copies
+constexpr int64_t kTransposedMaxWindow = 512;   // with larger ones most rows are copies
+constexpr int64_t kTransposedRowOfCopies = 16;  // up to so many cells, a table copies a plane of scaled copies
 // With AVX-512 one shuffle of a table takes any elements of two vectors.
-constexpr int64_t kTransposedTablePlane = 48;          // up to here a table that adds nothing is shorter,
-constexpr int64_t kTransposedStreamedTablePlane = 64;  // or up to here, where the result goes around the caches
+constexpr int64_t kTransposedTablePlane = 48;          // up to this size a table that adds nothing is shorter
+constexpr int64_t kTransposedStreamedTablePlane = 64;  // the same where the result bypasses the caches
 constexpr int64_t kTransposedTableVolume = 48;
 constexpr int64_t kTransposedManyCopies = 4;      // planes of a volume for each that differs
-constexpr int64_t kTransposedLongRowBytes = 176;  // of padded rows with narrow borders, which the loop of rows copies
+constexpr int64_t kTransposedLongRowBytes = 176;  // for padded rows with narrow borders, which the loop of rows copies
 // Planes of these sizes are written around the caches: otherwise their lines are read before they are written, and the hardware prefetches
 // none of them.
 constexpr int64_t kTransposedStreamMinBytes = 128;
@@ -35,7 +35,7 @@ constexpr int64_t kTransposedStreamMaxBytes = 2048;
 
 // A table lists the terms of the sums along a row, and serves all rows.
 constexpr int64_t kTableRows = 128;
-constexpr int64_t kTablePaddedVectors = 4;  // of a row whose ends take longer than its copy
+constexpr int64_t kTablePaddedVectors = 4;  // for a row whose ends take longer than its copy
 constexpr int64_t kTablePaddedInner = 3;
 constexpr int64_t kManySums = 4;  // numbers of a padded row that are sums
 
@@ -54,14 +54,14 @@ constexpr int64_t kVolumesCopies = 2;           // unless so many rows are copie
 
 // channels: fewer do not fill the lanes.
 constexpr int64_t kMinChannels = 4;
-constexpr int64_t kChannelsMinCellBytes = 512;  // of smaller cells lines would be put together on their way around the caches
+constexpr int64_t kChannelsMinCellBytes = 512;  // lines of smaller cells would be combined before they bypass the caches
 constexpr int64_t kChannelsMinCopies = 2;
 
 // planes: few adjacent channels become cells of a row.
-constexpr int64_t kPlanesMaxChannelsOfCopies = 3;  // of windows apart, from which cells are copied one by one
+constexpr int64_t kPlanesMaxChannelsOfCopies = 3;  // for windows that are apart; with more channels cells are copied one by one
 constexpr int64_t kPlanesFewChannels = 7;
 constexpr int64_t kPlanesMaxSlidingChannels = 32;
-constexpr int64_t kPlanesMaxCopies = 2;  // of a cell, by a table
+constexpr int64_t kPlanesMaxCopies = 2;  // copies of a cell that a table makes
 constexpr int64_t kPlanesMaxCopiesOfHalfTypes = 3;
 // Regular windows have loops for short steps and few terms.
 constexpr int64_t kMaxTermsOfStep = 16;

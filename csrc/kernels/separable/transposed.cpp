@@ -28,7 +28,7 @@ int64_t lanes_of(DType dtype) {
 // Whether the planes of a group that is made at once do not push each other out of the first cache: those a power of two apart share parts
 // of it.
 bool spreads_over_cache(DType dtype, int64_t plane_size) {
-    constexpr int64_t kWays = 8, kBytesPerWay = 4096;  // of most machines
+    constexpr int64_t kWays = 8, kBytesPerWay = 4096;  // the first cache of most machines
     const int64_t bytes = plane_size * element_size(dtype), power_of_two = bytes & -bytes;
     return lanes_of(dtype) * std::min(power_of_two, kBytesPerWay) <= kWays * kBytesPerWay;
 }

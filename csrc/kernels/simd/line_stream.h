@@ -75,7 +75,7 @@ class LineStream {
     }
 
     alignas(kCacheLine) char line_[kCacheLine];
-    char *begin_ = nullptr, *end_ = nullptr;  // what is kept: a part of one line
+    char *begin_ = nullptr, *end_ = nullptr;  // the part of a line that is kept
 };
 
 }  // namespace torch_aclnn::kernels::KERNEL_ISA

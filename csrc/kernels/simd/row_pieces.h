@@ -40,7 +40,7 @@ inline __attribute__((always_inline)) void for_row_blocks(const Loop& loop, cons
 // Calls body(offsets, count) for each of these parts.
 template <int kOperands, class Body>
 inline void for_row_pieces(const Loop& loop, const int64_t* const (&strides)[kOperands], int64_t begin, int64_t end, const Body& body) {
-    const int around = loop.rank > 1 ? loop.rank - 2 : 0;  // one row needs none
+    const int around = loop.rank > 1 ? loop.rank - 2 : 0;  // one row needs no loop around it
     for_row_blocks(loop, strides, begin, end,
                    [&](int64_t (&offsets)[kOperands], int64_t rows, int64_t count) __attribute__((always_inline)) {
                        for (int64_t i = 0; i < rows; ++i) {

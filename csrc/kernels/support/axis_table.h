@@ -14,7 +14,7 @@ struct AxisTable {
     const int64_t* last;
     const int64_t* source;
     const int64_t* run_end;
-    const void* scale;  // in the type of the sums
+    const void* scale;  // a scale, in the type of the sums
 
     int64_t index(int64_t term) const { return source == nullptr ? term : source[term]; }
     int64_t terms(int64_t i) const { return last[i] - first[i]; }

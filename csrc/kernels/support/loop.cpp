@@ -20,7 +20,7 @@ void simplify(Loop& loop, std::initializer_list<int64_t*> strides) {
         loop.size[rank - 1] *= size;
         for (int64_t* stride : strides) stride[rank - 1] = stride[d];
     }
-    if (rank == 0) {  // one element
+    if (rank == 0) {  // without dimensions there is one element
         loop.size[rank++] = 1;
         for (int64_t* stride : strides) stride[0] = 1;
     }

@@ -77,7 +77,7 @@ class Sums {
     }
 
     Term terms_[2 * kMaxRank];
-    int64_t least_[2 * kMaxRank + 1], most_[2 * kMaxRank + 1];  // of the terms from each on
+    int64_t least_[2 * kMaxRank + 1], most_[2 * kMaxRank + 1];  // the range of the sum of the terms from each one on
     int count_ = 0, steps_ = 0;
 };
 

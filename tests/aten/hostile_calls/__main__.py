@@ -12,7 +12,7 @@ import time
 
 from .supervise import Calls
 
-BATCH = 25_000  # of a process; what follows from the state of an earlier call is one
+BATCH = 25_000  # calls of a process; what follows from an earlier call's state is one of them
 
 
 def main() -> int:

@@ -164,7 +164,9 @@ def hostile(rng: Random, kind_name: str, value: Any) -> Any:
     what = rng.random()
     if is_pointer(value) and what < 0.06:
         return None
-    is_text = isinstance(kind(kind_name).sound, ctypes.c_char_p) or isinstance(value, ctypes.c_char_p)  # which C cannot tell from others
+    is_text = isinstance(kind(kind_name).sound, ctypes.c_char_p) or isinstance(
+        value, ctypes.c_char_p
+    )  # C cannot tell texts from other pointers
     if is_pointer(value) and not is_text and what < 0.08:
         return ctypes.c_void_p(rng.choice(NO_HANDLES))
     if what < 0.2:

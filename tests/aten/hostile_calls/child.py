@@ -27,7 +27,7 @@ from .drawn import Draw
 from .generated import calls, is_late
 from .supervise import NUMBER_SIZE, TEXT_SIZE
 
-RETRIES = 4  # with the shape that phase 1 asks for
+RETRIES = 4  # further tries, with the shape that phase 1 asks for
 
 
 def drawn(caller: Caller, seed: int, number: int) -> tuple[Call, list[Outcome]]:

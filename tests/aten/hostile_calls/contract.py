@@ -18,7 +18,7 @@ from .memory import Memory
 DOCUMENTED = {code.number for code in error_codes()}
 # Words of errors that come from within torch or C++'s library, where the engine has a message of its own to give.
 FORBIDDEN = ("INTERNAL ASSERT", "report a bug", "vector::", "_M_range_check", "be improved", "std::", "basic_string", "bad_alloc", "0x55")
-WHEN_LATE = DOCUMENTED - {500000, 561000, 561101}  # what says that the engine itself failed
+WHEN_LATE = DOCUMENTED - {500000, 561000, 561101}  # without the codes of failures of the engine itself
 
 
 @dataclass(frozen=True)

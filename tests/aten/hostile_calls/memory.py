@@ -118,7 +118,7 @@ class Memory:
         length = 0 if where is None else int(where.max(initial=-1)) + 1
         begin = self._end if shared is None else shared[0]
         if where is None or begin + length + 4096 > SIZE:
-            where, length, begin = None, GAP, SIZE - GAP  # what does not fit goes beyond the allocation
+            where, length, begin = None, GAP, SIZE - GAP  # a tensor that does not fit goes beyond the allocation
         else:
             self._end = max(self._end, begin + -(-length // GAP) * GAP + GAP)
         if shared is None and where is not None:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 TESTS = Path(__file__).parents[2]
 NUMBER_SIZE, TEXT_SIZE = 8, 8000  # bytes of the number and the text of its last call that a process leaves
-SECONDS = 900  # for a call, or for the start of a process: a busy machine takes long
+SECONDS = 900  # the limit for a call or the start of a process, which take long on a busy machine
 
 
 class Finding(NamedTuple):

@@ -44,7 +44,7 @@ CASES = [
     *rows("copy_", lambda x, y: x.copy_(y), randn(3, 4), randn(4), layouts=LAYOUTS),
     *[
         case
-        for to in ALL_DTYPES  # from each type of FROM to each of them, and from the first to the others
+        for to in ALL_DTYPES  # each type of FROM is converted to each of them, and the first to the others
         if to not in (torch.float64, torch.uint8)  # torch_npu makes float32 of the one, and a negative number has no value in the other
         for case in rows(f"to-{to}", lambda x, to=to: x.to(to), randn(3, 4), dtypes=FROM if to in FROM else FROM[:1])
     ],

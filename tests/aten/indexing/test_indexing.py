@@ -13,7 +13,7 @@ from direct import call, client, fails
 
 PLACES = torch.tensor([[2, 1], [0, 3]])
 CUBES = [drawn(3, 4, 5)]
-DTYPES = (torch.float32, torch.float16, torch.int64, torch.bool)  # one of each size: elements are moved
+DTYPES = (torch.float32, torch.float16, torch.int64, torch.bool)  # a type of each size, because elements are only moved
 X = randn(4, 5, 6)
 
 

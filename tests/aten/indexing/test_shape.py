@@ -46,7 +46,7 @@ CASES = [
     *rows("cat-nothing", lambda *x: torch.cat(x, -1), randn(2, 3), randn(0)),
     *rows("stack", lambda *x: torch.stack(x, -1), randn(2, 3), randn(2, 3), dtypes=FLOATS, layouts=LAYOUTS),
     *rows("split_copy", lambda x: torch.split_with_sizes_copy(x, [1, 3], 1), randn(2, 4), layouts=LAYOUTS),
-    *rows("split_copy-many", split_evenly, randn(2, 66000), *[randn(2, 2000)] * 33),  # so large that the engine uses a kernel of its own
+    *rows("split_copy-many", split_evenly, randn(2, 66000), *[randn(2, 2000)] * 33),  # for this size the engine uses a kernel of its own
     *rows("repeat_interleave", lambda x: x.repeat_interleave(2), randn(2, 3), layouts=LAYOUTS),
     *rows("repeat_interleave-dim", lambda x: x.repeat_interleave(2, 1), randn(2, 3), dtypes=FLOATS, layouts=LAYOUTS, backward=True),
     *rows("repeat_interleave-tensor", lambda x, n: x.repeat_interleave(n, 0), randn(3, 2), values([2, 0, 3]), backward=True),

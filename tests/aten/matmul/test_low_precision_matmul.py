@@ -74,7 +74,7 @@ def test_product_of_two_levels(in_blocks, with_bias):
 
 @pytest.mark.parametrize("groups", [(), (2,)])
 def test_weight_of_four_bits_in_blocks(in_blocks, groups):
-    inner, columns = 40, 20  # in bytes, and in numbers
+    inner, columns = 40, 20  # the width in bytes, and in numbers
     weight = torch.randint(256, (*groups, columns, inner), dtype=torch.uint8)
     scale, _ = powers(*groups, columns, math.ceil(inner / 32), 2)
     out, out_scale, *rest = on_npu(

@@ -12,7 +12,7 @@ from checks import DEVICE, close, on_npu
 from direct import refuses
 from support.marks import refused_at_once
 
-NONE = 2**31 - 1  # as torch_npu fills the window
+NONE = 2**31 - 1  # torch_npu fills the window with this number
 SESSIONS, MICRO_BATCHES, TOKENS, EACH, FEATURES = 3, 2, 4, 3, 250
 TYPES = [torch.float16, torch.bfloat16, torch.int8]
 

@@ -67,7 +67,7 @@ def test_init_routing_v2_of_some_experts(row_type, count_type):
     flat = experts.flatten().tolist()
     order = sorted((c for c in range(18) if first <= flat[c] < end), key=lambda c: (flat[c], c))
     assert expanded[: len(order)].cpu().equal(x[[copy // 3 for copy in order]])
-    if row_type:  # of all copies: the experts behind the range follow in their order, those before it come last
+    if row_type:  # all copies are kept: the experts behind the range follow in order, those before it come last
         behind = sorted((c for c in range(18) if flat[c] >= end), key=lambda c: (flat[c], c))
         assert rows.cpu().tolist() == order + behind + [c for c in range(18) if flat[c] < first]
     else:

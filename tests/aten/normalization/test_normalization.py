@@ -74,7 +74,7 @@ def test_gradients_of_some_inputs(function, size, wanted):
 def test_batch_norm_saves_mean_and_variance():
     x = torch.randn(4, 3, 5, 2).double() * 3 + 1
     saved = torch.native_batch_norm(x.float().to(DEVICE), None, None, None, None, True, 0.1, 1e-5)[1:]
-    sign = -1 if UNSPECIFIED else 1  # which only the backward takes back
+    sign = -1 if UNSPECIFIED else 1  # then the forward turns the sign, and the backward turns it back
     close([sign * one for one in saved], [x.mean((0, 2, 3)), x.var((0, 2, 3), correction=0)])
 
 

@@ -83,7 +83,7 @@ def test_bits(name):
 def test_products_within_sums_of_halves_are_not_rounded(function, dtype, count):
     a, b = torch.randn(50, count).to(dtype), torch.randn(50, count).to(dtype)
     exact = function(a.double(), b.double())
-    for row in range(50):  # each a tensor of its own
+    for row in range(50):  # each row is a tensor of its own
         found = function(a[row].npu(), b[row].npu()).cpu()
         torch.testing.assert_close(found.double(), exact[row], rtol=torch.finfo(dtype).eps / 1.99, atol=1e-6)
 

@@ -10,7 +10,7 @@ from cases import LAYOUTS, booleans, in_turn, integers, randn, rows, table, valu
 
 NAMES = ("eq", "ne", "lt", "le", "gt", "ge")
 NAN = float("nan")
-DTYPES, STRIDED = (torch.int64, *FLOATS), LAYOUTS[:1]  # of integers some are equal
+DTYPES, STRIDED = (torch.int64, *FLOATS), LAYOUTS[:1]  # with integers some elements are equal
 SMALL = integers(3, 4, high=3, dtype=None)
 CASES = [
     *in_turn({n: getattr(operator, n) for n in NAMES}, randn(3, 4), randn(4), dtypes=DTYPES),

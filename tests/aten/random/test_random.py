@@ -72,7 +72,7 @@ def test_random_numbers_of_the_whole_type(dtype):
     digits = {torch.float32: 24, torch.float16: 11, torch.bfloat16: 8, torch.float64: 53}
     top = 2 ** digits[dtype] if dtype.is_floating_point else 1 if dtype == torch.bool else torch.iinfo(dtype).max
     shares = numbers.double().cpu() / top
-    assert shares.min() >= 0 and shares.max() <= 1 and abs(shares.mean() - 0.5) < 0.03  # of bool eight standard deviations are 0.06
+    assert shares.min() >= 0 and shares.max() <= 1 and abs(shares.mean() - 0.5) < 0.03  # for bool, eight standard deviations are 0.06
 
 
 @pytest.mark.parametrize("dtype", FLOATS, ids=str)

@@ -10,7 +10,7 @@ from definitions import attention_of_rows as attention
 from definitions import exponentials, halves
 from sequences import SIZE, STRIDE, allowed_by, check_places, importance, split
 
-ENDS = [7, 9, 20]  # of three sequences, of which the second is shorter than a block
+ENDS = [7, 9, 20]  # the ends of three sequences; the second is shorter than a block
 
 
 def compressed(x, weight):

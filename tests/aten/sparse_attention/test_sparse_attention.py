@@ -14,7 +14,7 @@ from sequences import KEYS, LAYOUTS, QUERIES, allowed_by, asked, choices, gather
 def test_sparse_attention(layout, mode, block, sinks):
     q, k, qr, kr = ([halves(n, h, d) for n in counts] for counts, h, d in ((QUERIES, 4, 8), (KEYS, 1, 8), (QUERIES, 4, 4), (KEYS, 1, 4)))
     chosen = choices(2, block, [-(-n // block) for n in KEYS])
-    if mode == 3:  # of what it may see, so that no row is empty
+    if mode == 3:  # indices of visible positions, so that no row is empty
         chosen = [torch.where(c < 0, -1, c.clamp(max=2)) for c in chosen]
     sink = torch.randn(4) if sinks else None
     query_layout, options = asked(layout, "actual_seq_lengths_kv", "layout_kv")

@@ -25,7 +25,7 @@ def pad(name, amounts, *sizes, mode, **options):
     return [replace(row, beyond=not inside or str(row.dtype).removeprefix("torch.") not in listed) for row in made]
 
 
-# Those whose gradients have an entry point.
+# The operators whose gradients have an entry point.
 GRADIENTS = {(operator.mode, operator.dims): operator for operator in OPERATORS if operator.family == "padding" and operator.aten_backward}
 NUMBERS = (torch.int32, torch.uint8, torch.complex64)
 CASES = [

@@ -7,7 +7,7 @@ import torch
 import torch.distributed as dist
 from fault_reports import RANK, RANKS, leave, meet, ones, report, show, until_told
 
-Calls = tuple[Callable[[], object], Callable[[], object]]  # of rank 0 and of rank 1
+Calls = tuple[Callable[[], object], Callable[[], object]]  # the calls of rank 0 and of rank 1
 
 MISMATCHES: dict[str, Calls] = {
     "kind": (lambda: dist.all_reduce(ones()), lambda: dist.broadcast(ones(), 0)),

@@ -86,7 +86,7 @@ def exchanged(dtype: torch.dtype, rows: int) -> dict[str, float]:
     features = torch.cat([a[part] for a, *_ in exact], 1)
     product, all_features = as_described(torch_npu.npu_all_to_all_matmul, x, joined, NAME, RANKS)
     columns = slice(4 * RANK, 4 * RANK + 4)
-    # So many rows of each rank go to each expert; a rank has two experts.
+    # Each rank sends this number of rows to each expert; a rank has two experts.
     counts = torch.full((RANKS, 2 * RANKS), rows // (2 * RANKS))
     counts[:, 0] += 1
     counts[:, -1] -= 1

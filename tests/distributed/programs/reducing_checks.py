@@ -27,7 +27,7 @@ def reduce(dtype: str, op: str, count: int) -> Check:
     def check(device: str, group: dist.ProcessGroup | None) -> list[torch.Tensor]:
         tensor = values(count, dtype).to(device)
         dist.reduce(tensor, 1, OPS[op], group)
-        return [tensor] if RANK == 1 else []  # what the others have afterwards is not defined
+        return [tensor] if RANK == 1 else []  # the result on other ranks is not defined
 
     return check
 

@@ -17,7 +17,7 @@ namespace {
     } while (false)
 
 const int64_t kShape[] = {1, 2, 2}, kPooled[] = {1, 1, 1}, kCount = 4;
-float* memory;  // of the device, which the engine's processes can address
+float* memory;  // memory of the device, which the engine's processes can address
 
 aclTensor* tensor(const int64_t* shape, float* data) {
     return aclCreateTensor(shape, 3, ACL_FLOAT, nullptr, 0, ACL_FORMAT_NCL, &kCount, 1, data);

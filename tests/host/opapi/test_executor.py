@@ -184,7 +184,7 @@ def test_new_address_must_be_device_memory(aclnn, stream, repeatable):
     handle = repeatable["gradOutput"].handle
     assert aclnn.opapi.aclSetInputTensorAddr(repeatable.executor, 0, handle, ctypes.addressof(memory)) == INVALID
     assert aclnn.message().startswith("aclSetInputTensorAddr: addr: expected device memory, got")
-    run_again(aclnn, repeatable, stream)  # with the old address
+    run_again(aclnn, repeatable, stream)  # runs with the old address
 
 
 @pytest.mark.parametrize(("function", "index"), [

@@ -120,7 +120,7 @@ def test_list_tells_of_a_member_that_was_destroyed_on_its_own(aclnn, kind):
     aclnn.destroy(kind, members[1])
     assert getattr(aclnn.opapi, f"aclDestroy{kind}List")(handle) == INVALID
     assert "a member has been destroyed" in aclnn.message()
-    assert getattr(aclnn.opapi, f"aclDestroy{kind}")(members[0]) == INVALID  # it went with the list
+    assert getattr(aclnn.opapi, f"aclDestroy{kind}")(members[0]) == INVALID  # the list has destroyed it
 
 
 def test_list_cannot_be_made_of_destroyed_members(aclnn):

@@ -20,7 +20,7 @@ def entries(operator: Operator) -> tuple[Entry, ...]:
     dims = {int(name[-2]) for name in operator.functions}
     takes = lambda sample: len(sample.args[0]) // 2 in dims
     part = f"{operator.dims}d"
-    negative = ("replicate_negative",) if (operator.mode, operator.dims) == ("replicate", 2) else ()  # whose samples are images alone
+    negative = ("replicate_negative",) if (operator.mode, operator.dims) == ("replicate", 2) else ()  # its samples are only images
     functions = (Entry("nn.functional.pad", _pad, variant, part, takes, lists_double) for variant in (str(operator.mode), *negative))
     modules = (Entry(f"nn.{name}", getattr(torch_aclnn.nn, name), lists_double=lists_double) for name in operator.modules)
     return *functions, *modules

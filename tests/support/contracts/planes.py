@@ -17,7 +17,7 @@ Rows = Iterator[Any]
 class Contract:
     """What holds for every family; a family has calls, and rows of its own."""
 
-    source: str | None = ""  # what the message says gradOutput's sizes come from
+    source: str | None = ""  # where gradOutput's sizes come from, by the message
     planes_with_elements = True  # no dimension but N may be 0
     public_formats = PUBLIC
 

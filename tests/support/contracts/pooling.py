@@ -30,7 +30,7 @@ class AvgPool(Contract):
         ((5, 5), (3, 3), (1, 1), (1, 1), False, True, 7, (5, 5)),
         ((4, 4), (2, 2), (2, 2), (0, 0), False, False, -255, (2, 2)),
     )
-    DEPTH = (3, 2, 1, 1, 4)  # of volumes: size, kernel, stride, padding and pooled size of the dimension in front of these two
+    DEPTH = (3, 2, 1, 1, 4)  # for volumes: size, kernel, stride, padding and pooled size of the depth
 
     def __init__(self, dims: int) -> None:
         super().__init__(pooling.entry_point(dims), dims, Definition(dims, pooling.terms).of_list)

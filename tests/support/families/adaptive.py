@@ -57,7 +57,7 @@ CALLS: dict[int, tuple[Any, ...]] = {
         ((4, 8, 2, 7, 7), (1, 1, 1)),
         ((1, 3, 9, 8, 12), (3, 2, 5)),  # planes and rows that are copies of others
         ((1, 5, 6, 3, 4), (2, 1, 3)),
-        ((1, 1, 4, 190, 200), (1, 7, 9)),  # of planes beyond what is kept to be copied
+        ((1, 1, 4, 190, 200), (1, 7, 9)),  # planes too large to be kept and copied
         ((3, 4, 6, 5), (3, 6, 5)),
         ((2, 3, 5, 9, 33), (5, 4, 14)),  # planes by themselves
         ((1, 4, 1, 12, 40), (1, 5, 3)),

@@ -23,7 +23,7 @@ SOURCES: dict[str, Callable[[int, int], int]] = {
     "reflection": lambda index, size: -index if index < 0 else 2 * (size - 1) - index if index >= size else index,
     "circular": lambda index, size: index % size,
 }
-MODES = {"replication": "replicate", "reflection": "reflect", "circular": "circular"}  # of torch.nn.functional.pad
+MODES = {"replication": "replicate", "reflection": "reflect", "circular": "circular"}  # the modes of torch.nn.functional.pad
 # How far beyond one less than the size a padding may reach, as torch has it.
 BEYOND = {"replication": 4, "reflection": 0, "circular": 1}
 
@@ -79,7 +79,7 @@ def entry_point(family: str, dims: int) -> EntryPoint:
         return {"padding": other, "gradOutput": {"shape": padded(shape, other)}}
 
     name, undocumented = f"{family}_pad{dims}d", dict[str, Undocumented]()
-    if "BF16" not in listed(name, "A2"):  # which torch_npu passes
+    if "BF16" not in listed(name, "A2"):  # torch_npu passes BF16
         undocumented["BF16"] = Undocumented(every_tensor(good, dtype=DType.BF16), "gradOutput", "a data type of")
     if family != "circular":
         undocumented["negative padding"] = Undocumented(with_padding(1, -1), "padding", "values of at least 0")
@@ -107,7 +107,7 @@ def draw_arguments(draw: Draw, family: str, dims: int) -> tuple[Any, ...]:
 
 
 def calls(family: str, dims: int) -> Iterator[Call]:
-    widest = 2 + min(2, BEYOND[family])  # of a dimension of size 3
+    widest = 2 + min(2, BEYOND[family])  # for a dimension of size 3
     for size, padding in (
         ((1, *last(dims, 1, 1, 5)), (1, 1, 0, 0, 0, 0)),
         ((2, 3, *last(dims, 2, 7, 6)), (1, 2, 3, 0, 1, 1)),

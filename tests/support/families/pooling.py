@@ -185,7 +185,7 @@ def row(dims: int) -> Row:
         "a divisor of -255": lambda f, x: pool(f, x, 2, divisor_override=-255),
         "65535 channels": lambda f, x: pool(f, x.expand(1, 65535, *x.shape[2:]), 2),
     }
-    beyond = {  # of images
+    beyond = {  # for images
         "a divisor above 255": lambda f, x: pool(f, x, 2, divisor_override=256),
         "a divisor below -255": lambda f, x: pool(f, x, 2, divisor_override=-(2**33)),
         "more than 65535 channels": lambda f, x: pool(f, x.expand(1, 65536, *x.shape[2:]), 2),

@@ -52,7 +52,7 @@ class Values {
     const Adapter& adapter_;
     alignas(kValueAlignment) std::array<char, 512> inline_;  // enough for most
     std::unique_ptr<char[]> memory_;
-    size_t count_ = 0;  // of those that have been read
+    size_t count_ = 0;  // how many arguments have been read
 };
 
 // The tensors of an argument: one, the members of a list, or none.

@@ -115,7 +115,7 @@ struct Adapter {
     const EntryPoint& entry;
     const ErasedKind* const* kinds;
     const TensorTypes* types;
-    const size_t* offsets;  // of the values from the first one on; the last number is where they end
+    const size_t* offsets;  // where each list begins in the values; the last number is their end
     size_t count;
     void (*check)(const Adapter& adapter, char* values);
     void (*body)(const Adapter& adapter, char* values);

@@ -23,7 +23,7 @@ void calling_aten(const Function& function, const Fail& fail) {
         throw;
     } catch (const c10::Error& error) {
         fail(without_requests(error.what_without_backtrace()), false);
-    } catch (const std::logic_error&) {  // of a container of the standard library
+    } catch (const std::logic_error&) {  // thrown by a container of the standard library
         fail("the arguments do not fit each other, or one is out of the operator's range", false);
     } catch (const std::runtime_error& error) {
         fail(error.what(), true);

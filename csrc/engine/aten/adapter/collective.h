@@ -22,7 +22,7 @@ class Collective {
 
     // Returns, for the body, this rank's window and those of other ranks that it writes into. HCCL_E_PARA if there are none.
     std::shared_ptr<const Windows> windows() const;
-    // These are for the body. The tensors are contiguous, and sums are of float32.
+    // The body calls these functions. The tensors are contiguous, and sums are of float32.
     at::Tensor all_reduce(const at::Tensor& summand) const;
     // Returns this rank's rows of the sum.
     at::Tensor reduce_scatter(const at::Tensor& summand) const;

@@ -23,7 +23,7 @@ struct Expected {
     Expected as(at::ScalarType of_type) const { return {sizes, of_type}; }
 
     at::DimVector sizes;
-    std::optional<at::ScalarType> type;  // it must convert to the tensor's, as torch.can_cast has it
+    std::optional<at::ScalarType> type;  // the type, which must convert to the tensor's, as torch.can_cast has it
 };
 
 // The tensor's own shape and data type; of a list, those of each member.

@@ -24,7 +24,7 @@ class LeftViews {
 
    private:
     SpinLock lock_;
-    std::array<at::Tensor, 1024> views_;  // of the calls that torch_npu's task queue has between their phases
+    std::array<at::Tensor, 1024> views_;  // for the calls that torch_npu's task queue has between their phases
     size_t count_ = 0;
 };
 constexpr auto& left_views = lasting<LeftViews>;

@@ -12,7 +12,7 @@ inline void require_attention(std::string_view layout, int64_t heads, const Name
     for (const NamedShape* tensor : {&query, &key, &value})
         if (tensor->sizes.size() != layout.size()) refuse(tensor->name, c10::str("the dimensions ", layout), shape_text(tensor->sizes));
     const bool joined = layout.back() == 'H';
-    const size_t place = joined ? 2 : layout.find('N');  // of the heads
+    const size_t place = joined ? 2 : layout.find('N');  // the dimension of the heads
     const int64_t of_query = query.sizes[place], features = joined ? of_query / heads : 1;
     if (features == 0 || of_query != heads * features)
         refuse("query", c10::str("headNum, ", heads, joined ? ", as a divisor of dimension " : ", as dimension ", place),

@@ -53,7 +53,7 @@ at::Tensor mask_of(const InferenceAttention& a, int64_t i, int64_t rows, int64_t
 
 // Returns the mask of scores that do not count; nothing if all count.
 OptTensor masked(const InferenceAttention& a, int64_t i, int64_t rows, int64_t columns) {
-    const bool has_modes = !a.is_single() || given(a.query_rope);  // and distances
+    const bool has_modes = !a.is_single() || given(a.query_rope);  // whether the call has modes and distances
     if (!given(a.mask) || (!has_modes && a.sparse_mode > 1)) return std::nullopt;
     const int64_t mode = has_modes ? a.sparse_mode : 1;
     const at::Tensor mask = mode > 1 ? *a.mask : mask_of(a, i, rows, columns);

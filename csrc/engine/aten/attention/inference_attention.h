@@ -25,7 +25,7 @@ struct InferenceAttention {
     int64_t heads = a.numHeads, key_heads = a.numKeyValueHeads, before = a.preTokens, after = a.nextTokens, sparse_mode = a.sparseMode;
     double scale = a.scaleValue;
     std::string_view layout = a.inputLayout;
-    const char* key_lengths_name = "actualSeqLengthsKv";  // as the entry point calls them
+    const char* key_lengths_name = "actualSeqLengthsKv";  // the name of the entry point's parameter
 
     // The layouts of the query and of the result; the layout of the result, if it differs, follows an underscore.
     std::string_view query_layout() const { return layout.substr(0, layout.find('_')); }
@@ -34,7 +34,7 @@ struct InferenceAttention {
     int64_t heads_of_key() const { return key_heads == 0 ? heads : key_heads; }
     int64_t batch_size() const;
     int64_t positions(const at::Tensor& tensor) const;  // `tensor` has the query's layout
-    bool is_single() const;                             // one position in each query
+    bool is_single() const;                             // whether each query has one position
     // The lengths of the queries. With one position in each query they mean nothing: programs pass the lengths of the keys there.
     const OptNumbers& lengths_of_queries() const;
     InferenceSequence sequence(int64_t i) const;

@@ -6,7 +6,7 @@ using namespace torch_aclnn::host::aten;
 
 namespace {
 
-constexpr int64_t kCopies = 8;  // of the maximum of each row's scores and of the sum of their exponentials
+constexpr int64_t kCopies = 8;  // how often each row's maximum of scores and sum of exponentials is stored
 
 // There is one row for each batch, head and position (SBH), or for each token and head (TND).
 Expected statistics_of(const at::Tensor& attention, std::string_view layout, const at::Tensor& max) {

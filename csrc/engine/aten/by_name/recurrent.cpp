@@ -47,7 +47,7 @@ void require_plain_cell(const Call& call, const GateOrder& order) {
     if (call.attribute<float>("cell_clip", -1) > 0) refuse("attribute cell_clip", "none", c10::str(call.attribute<float>("cell_clip")));
     if (call.attribute<float>("forget_bias", 0) != 0) refuse("attribute forget_bias", "0", c10::str(call.attribute<float>("forget_bias")));
     if (call.attribute<int64_t>("num_proj", 0) != 0) refuse("attribute num_proj", "0", c10::str(call.attribute<int64_t>("num_proj")));
-    (void)order.is_default(call);  // which refuses unknown orders
+    (void)order.is_default(call);  // it refuses unknown orders
 }
 
 bool is_reverse(const Call& call) {

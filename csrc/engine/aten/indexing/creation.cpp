@@ -48,7 +48,7 @@ static Elements steps_before(const at::Scalar& start, const at::Scalar& end, con
     return counted(steps(start, end, step, true), end);
 }
 static Elements steps_up_to(const at::Scalar& start, const at::Scalar& end, const at::Scalar& step, at::ScalarType type) {
-    if (at::isReducedFloatingType(type)) {  // in float32
+    if (at::isReducedFloatingType(type)) {  // low-precision floats are computed in float32
         const float steps = (end.to<float>() - start.to<float>()) / step.to<float>();
         return counted(std::floor(steps) + 1, end);
     }

@@ -54,7 +54,7 @@ class Laid {
     at::ScalarType type() const { return plain_.scalar_type(); }
 
    private:
-    at::Tensor plain_;  // or the storage
+    at::Tensor plain_;  // the plain tensor, or the storage
     std::optional<Layout> layout_;
     std::vector<int64_t> sizes_;
 };

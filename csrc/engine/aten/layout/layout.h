@@ -46,10 +46,10 @@ class Layout {
     at::Tensor used(at::Tensor of_filled) const;  // without what fills them up
 
     std::vector<int64_t> sizes_;   // the tensor's
-    std::vector<int64_t> dims_;    // with those that the format asks for
-    std::vector<int64_t> blocks_;  // of each dimension; 0: it is not cut
-    std::vector<int64_t> order_;   // of the pieces in memory
-    size_t merged_ = 1;            // so many of the first pieces are one dimension in memory
+    std::vector<int64_t> dims_;    // the dimensions, with those that the format adds
+    std::vector<int64_t> blocks_;  // the block's size of each dimension; 0: it is not cut
+    std::vector<int64_t> order_;   // the order of the pieces in memory
+    size_t merged_ = 1;            // how many of the first pieces are one dimension in memory
 };
 
 // Returns the memory of a tensor in such a layout as a plain tensor, among the handles that readers know.

@@ -28,7 +28,7 @@ Expected product_shape(const std::vector<int64_t>& left, const std::vector<int64
     expected.sizes.back() = right.back();
     if (right.size() > left.size())
         expected.sizes.insert(expected.sizes.begin(), right.begin(), right.begin() + static_cast<int64_t>(right.size() - left.size()));
-    for (size_t d = 3; d <= std::min(left.size(), right.size()); d++) {  // from the last
+    for (size_t d = 3; d <= std::min(left.size(), right.size()); d++) {  // d counts from the last dimension
         int64_t& size = expected.sizes[expected.sizes.size() - d];
         const int64_t other = right[right.size() - d];
         if (size != 1 && other != 1 && size != other) refuse("x2", c10::str(size, " matrices, as x1 has"), shape_text(right));

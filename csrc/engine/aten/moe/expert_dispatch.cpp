@@ -8,7 +8,7 @@ using namespace torch_aclnn::host::aten;
 
 namespace {
 
-constexpr int64_t kInfoOfRow = 128;  // what combine is told of a row: its rank, token and choice, and room
+constexpr int64_t kInfoOfRow = 128;  // bytes that tell combine a row's rank, token and choice, with room left
 
 struct SentRows {
     at::Tensor numbers, scales;
@@ -18,7 +18,7 @@ SentRows sent_rows(const at::Tensor& x, const OptTensor& scales, int64_t quant_m
     const at::Tensor tokens = copies.floor_divide(slots.size(1)), rows = x.index_select(0, tokens);
     if (quant_mode == 0) return {rows, given(scales) ? scales->index_select(0, tokens) : at::Tensor()};
     at::Tensor numbers = to_double(rows);
-    if (given(scales)) {  // each expert's, those of the shared ones first
+    if (given(scales)) {  // a row for each expert, those of the shared ones first
         const at::Tensor slot = slots.flatten().index_select(0, copies).clamp_min(0), chosen = slot - experts.shared_ranks + experts.shared;
         const at::Tensor shared = slot.floor_divide(std::max<int64_t>(experts.shared > 0 ? experts.shared_copies() : 1, 1));
         numbers = numbers * to_double(scales->index_select(0, at::where(slot.lt(experts.shared_ranks), shared, chosen)));

@@ -17,7 +17,7 @@ struct Experts {
         return of_rank < shared_ranks ? of_rank : shared_ranks + (of_rank - shared_ranks) * on_a_rank();
     }
     int64_t own_slots() const { return first_slot(rank + 1) - first_slot(rank); }
-    int64_t shared_copies() const { return shared_ranks / shared; }  // of each shared expert
+    int64_t shared_copies() const { return shared_ranks / shared; }  // copies of each shared expert
     // The copies of tokens of this rank go to the same copy of each shared expert.
     int64_t shared_slot(int64_t expert) const { return expert * shared_copies() + rank % shared_copies(); }
     // The most rows that this rank can receive, where all ranks together have `global_bs` tokens with `k` experts each.

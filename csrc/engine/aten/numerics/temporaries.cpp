@@ -18,7 +18,7 @@ constexpr size_t kLargeBytes = size_t{64} << 10;
 // The limit of kept memory: enough for the temporaries of one adapter after another, not for those of a whole network.
 constexpr size_t kKeptBytes = size_t{512} << 20;
 
-// As vectors and oneDNN expect it.
+// The alignment that vectors and oneDNN expect.
 constexpr uintptr_t kAlignment = 64;
 
 thread_local bool kept_here = false;

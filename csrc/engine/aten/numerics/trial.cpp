@@ -24,7 +24,7 @@ std::atomic<uint64_t>* place_of(uint64_t signature) {
     return nullptr;
 }
 
-// These are ATen's words for data types.
+// ATen uses these words for data types.
 bool speaks_of_types(std::string_view message) {
     constexpr std::string_view kWords[] = {
         "type",       "not implemented for", "romot",          "oolean",       "bool",

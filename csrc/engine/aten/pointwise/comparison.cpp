@@ -23,7 +23,7 @@ static at::Tensor& compared(at::Tensor& out, const at::Tensor& self, const at::S
     if (self.scalar_type() != at::kUInt64) return function(out, ordered(self), other);
     if (!other.isIntegral(/*includeBool=*/true)) return function(out, self.to(at::kDouble), other);
     if (other.type() != at::kUInt64 && other.toLong() < 0)
-        return function(out, at::zeros_like(self, at::kLong), other);  // all are above it
+        return function(out, at::zeros_like(self, at::kLong), other);  // each element is above a negative number
     return function(out, ordered(self), static_cast<int64_t>(other.toUInt64()) ^ std::numeric_limits<int64_t>::min());
 }
 

@@ -13,7 +13,7 @@ namespace {
 int64_t contiguous_dim(const aclTensor& tensor) {
     const int64_t last = static_cast<int64_t>(tensor.rank()) - 1;
     if (last < 1 || tensor.strides[last - 1] != 1) return last;
-    const bool column = tensor.sizes[last - 1] == 1 && tensor.sizes[last] > 1;  // both strides are 1
+    const bool column = tensor.sizes[last - 1] == 1 && tensor.sizes[last] > 1;  // both strides are 1 then
     return column || tensor.strides[last] != 1 ? last - 1 : last;
 }
 
@@ -29,7 +29,7 @@ at::Tensor read_codes(const char* name, const aclTensor& tensor) {
 }
 
 at::Tensor read_bytes(const char* name, const aclTensor& tensor, int64_t packed_dim) {
-    const auto bytes = std::make_unique<aclTensor>(tensor);  // in the pool, where readers look for handles
+    const auto bytes = std::make_unique<aclTensor>(tensor);  // kept in the pool, where readers look for handles
     bytes->dtype = ACL_UINT8;
     bytes->offset /= 2;
     bool even = tensor.rank() > 0 && tensor.offset % 2 == 0 && tensor.sizes[packed_dim] % 2 == 0;

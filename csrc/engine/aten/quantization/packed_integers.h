@@ -22,7 +22,7 @@ class PackableTensor {
     aclDataType float_type() const { return float_type_; }
     at::ScalarType scalar_type() const { return is_floating() ? at::kDouble : has_four_bits() ? at::kChar : stored_.scalar_type(); }
     std::vector<int64_t> sizes() const;  // counted in numbers
-    at::Tensor values() const;           // as INT8 if they have four bits
+    at::Tensor values() const;           // integers of four bits are returned as INT8
 
     // Rounds the numbers, cuts them off at the ends of the data type's range and stores them.
     void store(const at::Tensor& numbers, std::string_view rounding = "rint") const;
@@ -42,7 +42,7 @@ class PackableTensor {
 
     const char* name_;
     at::Tensor stored_;              // the memory of a tensor in FRACTAL_NZ
-    std::optional<Layout> layout_;   // of FRACTAL_NZ
+    std::optional<Layout> layout_;   // set if the tensor is in FRACTAL_NZ
     std::vector<int64_t> in_order_;  // the sizes of what lies in FRACTAL_NZ
     aclDataType float_type_ = ACL_DT_UNDEFINED;
     int64_t numbers_in_one_ = 1;
@@ -52,7 +52,7 @@ using NamedPackable = std::pair<const char*, const PackableTensor&>;
 inline PackableTensor read_packable(const char* name, const aclTensor* handle) {
     return {name, handle};
 }
-PackableTensor read_in_blocks(const char* name, const aclTensor* handle);  // in FRACTAL_NZ
+PackableTensor read_in_blocks(const char* name, const aclTensor* handle);  // reads a tensor in FRACTAL_NZ
 std::vector<PackableTensor> read_packables(const char* name, const aclTensorList* handle);
 
 // The data type of a quantised result is INT8, or four bits as INT4 or INT32.

@@ -21,7 +21,7 @@ void fill_random(at::Tensor& out, int64_t from, int64_t to, const PhiloxStream& 
 
 // Fills with whole numbers from 0 to the largest of the type; floating-point types have them up to where gaps begin.
 void fill_random(at::Tensor& out, const PhiloxStream& stream) {
-    int64_t range = 2;  // of BOOL
+    int64_t range = 2;  // the range for BOOL
     if (out.is_floating_point())
         range = (int64_t{1} << mantissa_digits(out.scalar_type())) + 1;
     else if (out.scalar_type() != at::kBool)

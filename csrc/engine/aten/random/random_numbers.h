@@ -31,7 +31,7 @@ class PhiloxStream {
 
     double normal(uint64_t i) const {
         at::Philox4_32 engine(seed_, i, offset_);
-        const double radius = std::sqrt(-2 * std::log((engine() + 1.0) * 0x1p-32));  // of (0, 1]: no infinity
+        const double radius = std::sqrt(-2 * std::log((engine() + 1.0) * 0x1p-32));  // the argument is in (0, 1], so the result is finite
         return radius * std::cos(2 * M_PI * (engine() * 0x1p-32 + engine() * 0x1p-64));
     }
 

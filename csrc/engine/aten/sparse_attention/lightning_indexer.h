@@ -22,7 +22,7 @@ struct IndexScores {
     at::Tensor values() const { return sum_of_groups(at::relu(products) * weights); }
 
     struct Gradients {
-        at::Tensor query, key, weights;  // in the shapes of the arguments
+        at::Tensor query, key, weights;  // with the shapes of the arguments
     };
     Gradients backward(const at::Tensor& grad) const {
         const at::Tensor of_heads = grad.repeat_interleave(query.size(0) / key_heads, 0);

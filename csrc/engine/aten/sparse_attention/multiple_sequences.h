@@ -13,7 +13,7 @@ struct TokenSpan {
 struct TokenSequences {
     std::string_view query_layout, key_layout;
     OptTensor query_lengths, key_lengths, pages;
-    const char *query_name, *key_name;  // of the lengths
+    const char *query_name, *key_name;  // names of the parameters with the lengths
 
     // 161002 unless queries and keys of these shapes fit together and to the lengths; a key has the query's features.
     void require(const NamedShape& query, const NamedShape& key) const;
@@ -65,7 +65,7 @@ struct AllowedAttention {
     at::Tensor result() const { return at::matmul(probabilities, value).transpose(0, 1); }
 
     struct Gradients {
-        at::Tensor query, key, value;  // in the shapes of the arguments
+        at::Tensor query, key, value;  // with the shapes of the arguments
     };
     Gradients backward(const at::Tensor& grad) const;
 };

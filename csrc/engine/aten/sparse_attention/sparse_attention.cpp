@@ -7,7 +7,7 @@ using namespace torch_aclnn::host::aten;
 namespace {
 
 struct SparseAttention {
-    const at::Tensor &query, &key, &value, &indices;  // with the features of rope
+    const at::Tensor &query, &key, &value, &indices;  // query and key include the features of rope
     int64_t block;
     double scale;
     int64_t mode;

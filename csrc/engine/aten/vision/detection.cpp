@@ -17,7 +17,7 @@ struct Deformation {
     int64_t groups, deformable_groups;
     bool modulated;
 
-    Int128 length(const at::Tensor& input, int64_t direction) const {  // of the output
+    Int128 length(const at::Tensor& input, int64_t direction) const {  // the output's length
         const Int128 span = Int128{kernel[direction] - 1} * dilation[2 + direction] + 1;
         const Int128 room = Int128{input.size(2 + direction)} + padding[2 * direction] + padding[2 * direction + 1] - span;
         return room < 0 ? 0 : room / stride[2 + direction] + 1;

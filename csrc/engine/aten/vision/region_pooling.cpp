@@ -10,11 +10,11 @@ namespace {
 
 // Regions {n, 4} of two corners, or {n, 5} with the image before them.
 struct Regions {
-    const char* name;  // of the parameter
+    const char* name;  // the parameter's name
     const at::Tensor& boxes;
     int64_t height, width;  // cells
     double scale;
-    int64_t samples;  // in each direction of a cell; 0: as many as it has pixels
+    int64_t samples;  // per direction of a cell; 0: as many as it has pixels
     bool aligned;     // pixels are at the middle of their squares
     int64_t end = 0;  // is added to the second corner, as where that is the last pixel
 

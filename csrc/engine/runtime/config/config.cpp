@@ -21,7 +21,7 @@ namespace {
 
 constexpr const char* kDefaultSoc = "Ascend910B3";
 constexpr size_t kMinMemory = size_t{1} << 20;
-constexpr size_t kChipMemory = size_t{64} << 30;  // of an Ascend910B3
+constexpr size_t kChipMemory = size_t{64} << 30;  // the memory of an Ascend910B3
 constexpr long kMaxDevices = 64;
 constexpr long kMaxThreads = 4096;
 
@@ -166,7 +166,7 @@ void read_switch(Settings& settings, const char* name, bool& on) {
     on = *value == '1';
 }
 
-// The load says how many times the mean load one half may have while the other has some.
+// The load of one half of the experts, as a multiple of the mean load; the other half has the rest.
 void read_load(Settings& settings, const char* name, double& load) {
     const char* const value = variable(name);
     if (value == nullptr) return;

@@ -9,7 +9,7 @@
 
 namespace torch_aclnn::host {
 
-using torch_aclnn::Product;  // for `using namespace torch_aclnn::host`
+using torch_aclnn::Product;  // so that `using namespace torch_aclnn::host` brings it too
 
 // The engine's settings, read from the environment once, at first use (docs/environment.md lists the variables).
 struct Config {

@@ -9,7 +9,7 @@ namespace torch_aclnn::host {
 
 enum class FaultKind {
     call,        // a C function returns a code
-    allocation,  // of device memory, whichever function allocates it
+    allocation,  // any allocation of device memory
     run,         // a task fails on its stream
     result,      // an operator writes other values than the right ones
     stream,      // a stream dies with a task, and all later ones fail too
@@ -18,11 +18,11 @@ enum class FaultKind {
 
 struct Fault {
     FaultKind kind;
-    std::string pattern;   // of names, where the kind has names
-    uint64_t first, last;  // which calls or tasks; counted from 1
+    std::string pattern;   // matches the name, if the kind has names
+    uint64_t first, last;  // the calls or tasks that fail, counted from 1
     uint64_t step;
     int code;          // 0: the kind's own
-    std::string text;  // as it was written
+    std::string text;  // the text of the specification
 };
 
 // Throws 100000 for a text that cannot be understood, with what was expected and what came.

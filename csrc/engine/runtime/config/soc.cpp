@@ -31,9 +31,9 @@ constexpr Soc kSocs[] = {
     {"Ascend910_9392", Product::a3},     {"Ascend310B1", Product::edge},      {"Ascend310B2", Product::edge},
     {"Ascend310B3", Product::edge},      {"Ascend310B4", Product::edge},
 };
-// torch_npu takes every name that begins so.
+// torch_npu accepts every name that begins with this.
 constexpr char kAscend950[] = "Ascend950";
-// These are chips of the first generation. A digit behind "Ascend910B" makes it an A2.
+// Chips of the first generation. A digit behind "Ascend910B" makes it an A2.
 constexpr const char* kFormer[] = {"Ascend910A", "Ascend910B", "Ascend910ProA", "Ascend910ProB", "Ascend910PremiumA"};
 
 }  // namespace

@@ -10,7 +10,7 @@ namespace torch_aclnn::host {
 // What depends on the product in every entry point.
 struct ProductTraits {
     Product product;
-    const char* name;            // in messages
+    const char* name;            // the name that messages use
     bool has_bf16;               // lists BF16 for what is FLOAT and FLOAT16 elsewhere
     bool cube_takes_float32;     // matrix products, and what the document counts among them, without a conversion to FLOAT16
     bool has_overflow_register;  // its arithmetic has no infinities (see stream/overflow.h)

@@ -38,7 +38,7 @@ void allow_late_timers() noexcept {
     constexpr unsigned long kNanoseconds = 1'000'000;
     thread_local bool done = false;
     if (done) return;
-    done = true;  // it is done once, so that what the program sets later stays
+    done = true;  // it is done once, so that later settings of the program stay
     const int slack = prctl(PR_GET_TIMERSLACK);
     if (slack >= 0 && static_cast<unsigned long>(slack) < kNanoseconds) prctl(PR_SET_TIMERSLACK, kNanoseconds);
 }
@@ -99,7 +99,7 @@ extern "C" aclError aclrtSetDevice(int32_t deviceId) {
     return traced(__func__, call_arguments("deviceId", deviceId), [&] {
         require_valid_config();
         set_configured_faults();
-        open_trace();  // for a program that has not called aclInit
+        open_trace();  // a program may not have called aclInit
         report_missing_init();
         Device& device = find_device("deviceId", deviceId);
         device.activate();

@@ -158,7 +158,7 @@ extern "C" aclError aclInit(const char* configPath) {
 
 extern "C" aclError aclFinalize(void) {
     return traced(__func__, call_arguments(), [] {
-        if (is_forked()) return;  // what the process began with is its parent's to end
+        if (is_forked()) return;  // the parent ends what was begun before the fork
         std::lock_guard<std::mutex> lock(phase_mutex);
         if (phase == Phase::untouched) throw Error(ACL_ERROR_UNINITIALIZE, "aclInit has not been called");
         if (phase == Phase::finalized) throw Error(ACL_ERROR_REPEAT_FINALIZE, "the process has called it before without another aclInit");

@@ -27,7 +27,7 @@ const char* findings_file() noexcept {
     return once;
 }
 
-// Programs ask for as much memory as there is, and wait as long as they have to, so these codes are answers.
+// Programs try for as much memory as there is, and wait with timeouts, so these codes are no errors of the program.
 bool is_an_answer(int code) {
     return code == ACL_ERROR_RT_MEMORY_ALLOCATION || code == ACL_ERROR_RT_REPORT_TIMEOUT || code == kSynchronizeTimeout;
 }

@@ -12,7 +12,7 @@ struct Leak {
     const char* verb;  // "freed", "destroyed"
     std::string kind;
     std::string first;  // the description of the first
-    CallStack made_at;  // of handles it is unknown
+    CallStack made_at;  // unknown for handles
     size_t bytes, count;
 };
 

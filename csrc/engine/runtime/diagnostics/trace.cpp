@@ -24,12 +24,12 @@ namespace {
 std::atomic<void (*)(const EndedTask&)> task_watcher{nullptr};
 std::atomic<bool> trace_was_opened{false};
 
-constexpr int kFormat = 1;  // of the lines, for those who read them
+constexpr int kFormat = 1;  // the version of the lines' format
 constexpr int64_t kNanoseconds = 1'000'000'000;
 
 // These are plain numbers, because calls still come while the process exits, when a thread's objects with destructors are gone.
-thread_local int traced_calls = 0;      // that have begun and not ended
-thread_local uint64_t task_number = 0;  // of the task that runs
+thread_local int traced_calls = 0;      // calls that have begun and not ended
+thread_local uint64_t task_number = 0;  // the number of the running task
 
 int64_t nanoseconds(clockid_t clock) {
     timespec now{};

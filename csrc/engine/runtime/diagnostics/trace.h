@@ -25,11 +25,11 @@ TORCH_ACLNN_HOST_API int64_t trace_clock() noexcept;
 
 // What a call's line says beside the function, the times and the code.
 struct TORCH_ACLNN_HOST_API TraceDetails {
-    JsonObject arguments;  // by the names of the parameters
+    JsonObject arguments;  // by the parameters' names
     int device = -1;       // -1: the calling thread's
     int stream = -1;
-    int phase = 0;        // of an entry point, 1 or 2
-    uint64_t number = 0;  // of the call of an entry point: its phases and its task have it in common
+    int phase = 0;        // 1 or 2 for an entry point
+    uint64_t number = 0;  // shared by both phases and the task of an entry point's call
 
     // Adds the handle under the parameter's name; the line has the stream's number if it is live. The definition is with the streams.
     TraceDetails& on(aclrtStream stream_handle);
@@ -84,7 +84,7 @@ std::string json_of(const ValueAt<Value>& value) {
     return json_of(value.place == nullptr ? Value{} : *value.place);
 }
 
-// These are called around a call of the C interface. Between the two the errors of the calling thread are no lines of their own.
+// Called around a call of the C interface. Between the two, errors of the calling thread get no lines of their own.
 TORCH_ACLNN_HOST_API int64_t begin_traced_call() noexcept;
 TORCH_ACLNN_HOST_API void end_traced_call(int64_t begin, const char* function, int code, const TraceDetails& details) noexcept;
 

@@ -9,7 +9,7 @@ namespace torch_aclnn::host {
 
 extern TORCH_ACLNN_HOST_API std::atomic<bool> faults_set;
 
-// These are the slow paths. They throw an Error if a fault is due.
+// The slow paths, which throw an Error if a fault is due.
 TORCH_ACLNN_HOST_API void fail_asked_call(const char* function);
 TORCH_ACLNN_HOST_API void fail_asked_phase1(const char* entry_point);
 TORCH_ACLNN_HOST_API void fail_asked_task(const char* task, int stream, int device);

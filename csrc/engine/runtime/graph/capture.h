@@ -65,8 +65,8 @@ class Capture final : public ActiveCapture, public std::enable_shared_from_this<
     const uint64_t thread_;
     const std::shared_ptr<Graph> graph_;
     aclmdlRI handle_ = nullptr;
-    std::map<int, Member> members_;  // by the stream's id
-    std::optional<Error> failure_;   // with what made it fail
+    std::map<int, Member> members_;  // by the stream's number
+    std::optional<Error> failure_;   // the error that made it fail
 };
 
 class RecordedPoint final : public CapturedPoint {
@@ -76,7 +76,7 @@ class RecordedPoint final : public CapturedPoint {
     void hold_up(const std::shared_ptr<Stream>& stream) const override { Capture::wait_for_recorded(stream, *this); }
 
     const std::weak_ptr<Capture> capture;
-    const size_t point;  // of the graph
+    const size_t point;  // the point of the graph
     const StreamClock clock;
 };
 

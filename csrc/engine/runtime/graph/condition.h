@@ -23,7 +23,7 @@ class Condition {
     void begin_execution() const;
 
    private:
-    const Graph* const graph_;  // which owns it
+    const Graph* const graph_;  // the graph owns the condition
     const uint64_t initial_;
     const bool assigns_;
     void* const address_;

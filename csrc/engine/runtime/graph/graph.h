@@ -33,8 +33,8 @@ class Graph : public std::enable_shared_from_this<Graph> {
     enum class StepKind { task, record, wait };
     struct Step {
         StepKind kind;
-        int stream;    // of the graph, from 0 on
-        size_t point;  // which record it is, or waits for
+        int stream;    // the graph's streams are numbered from 0
+        size_t point;  // the number of the record that it is, or waits for
         std::shared_ptr<KeptTask> task;
     };
 
@@ -83,13 +83,13 @@ class Graph : public std::enable_shared_from_this<Graph> {
     std::vector<Step> steps_;
     std::vector<int> streams_;
     size_t points_ = 0;
-    bool waits_ = false;  // it has a WaitingTask
+    bool waits_ = false;  // whether it has a WaitingTask
     std::vector<aclrtTaskGrp> groups_;
     std::atomic<bool> is_free_branch_{false};
     std::vector<std::shared_ptr<Graph>> branches_;
     std::vector<aclmdlRI> branch_handles_;
     std::vector<std::shared_ptr<const Condition>> conditions_;
-    mutable std::mutex tasks_mutex_;  // for those of the steps, once it is complete, and the name
+    mutable std::mutex tasks_mutex_;  // guards the complete graph's tasks and its name
     std::string name_;
 };
 

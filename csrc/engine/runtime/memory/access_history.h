@@ -17,7 +17,7 @@ struct MemoryTouch {
     const char* task;
     const char* parameter;
     int stream;
-    uint64_t number;  // of the task in its stream
+    uint64_t number;  // the task's number in its stream
     uint64_t time;    // a count of launches and of blocks given out
     bool is_write;
     std::shared_ptr<const CallStack> asked_at;
@@ -39,7 +39,7 @@ class AccessHistory {
     void split_at(uintptr_t address);
     static void add_read(std::vector<MemoryTouch>& touches, const MemoryTouch& read);
 
-    std::map<uintptr_t, Range> ranges_;  // by where they begin; apart from each other
+    std::map<uintptr_t, Range> ranges_;  // by their beginnings; they do not overlap
 };
 
 // This is called with memory that is given out or back, unless it is null.

@@ -16,8 +16,8 @@ struct Block {
     uintptr_t base;
     size_t size;
     int device;
-    bool owned;                                          // by the heap; otherwise it is mapped or belongs to the user
-    std::shared_ptr<const CallStack> made_at = nullptr;  // of host memory, with TORCH_ACLNN_HOST_MODE=leaks
+    bool owned;                                          // the heap owns it; otherwise it is mapped or belongs to the user
+    std::shared_ptr<const CallStack> made_at = nullptr;  // for host memory, with TORCH_ACLNN_HOST_MODE=leaks
 };
 
 class AllocationMap {

@@ -27,7 +27,7 @@ struct MemoryAccess {
     const void* data;
     size_t bytes;
     bool is_write;
-    bool keeps = false;  // of memory that is written: the task reads it too, or leaves some of it as it was
+    bool keeps = false;  // for written memory: the task also reads it, or leaves a part unchanged
 };
 
 }  // namespace torch_aclnn::host

@@ -53,7 +53,7 @@ class Ranges {
 
    private:
     mutable std::mutex mutex_;
-    std::map<uintptr_t, uintptr_t> ends_;  // by where they begin
+    std::map<uintptr_t, uintptr_t> ends_;  // the ends of known ranges, by their beginnings
 };
 
 constexpr auto& known = lasting<Ranges>;

@@ -66,7 +66,7 @@ std::optional<bool> is_readable(uintptr_t first, uintptr_t last) {
 // Whether all pages of the range are mapped; some may be reservations where the system cannot tell.
 bool is_mapped(uintptr_t first, uintptr_t last) {
     static const uintptr_t page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
-    if (last - first < page) return true;  // both ends can be read
+    if (last - first < page) return true;  // it lies in the pages of its ends, which can be read
     if (const std::optional<bool> answer = is_readable(first, last)) return *answer;
     std::array<unsigned char, 4096> residence;
     const size_t most = residence.size() * page;

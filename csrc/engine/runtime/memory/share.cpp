@@ -17,7 +17,7 @@ namespace {
 // A process's number has at most 22 bits, and the pages of a file fit into the others.
 constexpr int kPageBits = 42;
 constexpr size_t kMostAllowed = 512;
-constexpr uint64_t kMagic = 0x65726168735f636e;  // what a wrong number leads to begins with anything else
+constexpr uint64_t kMagic = 0x65726168735f636e;  // the first bytes, by which a wrong number is recognised
 
 // The beginning of the page of a share. It is all zero once the memory is no longer shared.
 struct Record {

@@ -16,7 +16,7 @@ struct SharedMemory {
     uint64_t secret;
 };
 
-// Both kinds of functions have the same values of `flags`, 0 or 1; 107000 for others, and 207000 in a dry run.
+// `flags` must be 0 or 1 for both kinds of functions; 107000 for other values, and 207000 in a dry run.
 void require_share_flags(uint64_t flags);
 
 struct Shared {

@@ -89,7 +89,7 @@ class SharedThread {
             }
             lock.lock();
             job.is_over = true;
-            job.ended.notify_one();  // with the lock, because the job is gone as soon as its thread goes on
+            job.ended.notify_one();  // under the lock, because the job is gone once its thread goes on
         }
     }
 

@@ -42,7 +42,7 @@ class TORCH_ACLNN_HOST_API DeferredTask {
     const PendingWork before_;
     std::shared_ptr<Failure> failure_before_;
     std::shared_ptr<Completion> completion_;  // null when it is over
-    int64_t began_ = 0;                       // with a trace, when it was started
+    int64_t began_ = 0;                       // the time of its start, with a trace
 };
 
 }  // namespace torch_aclnn::host

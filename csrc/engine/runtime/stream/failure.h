@@ -37,7 +37,7 @@ class Failure {
     const Error error_;
     std::atomic<uint64_t> reported_at_{kNever};
     mutable std::mutex mutex_;
-    std::set<uint64_t> affected_;  // by thread_number()
+    std::set<uint64_t> affected_;  // numbers of threads, from thread_number()
 };
 
 }  // namespace torch_aclnn::host

@@ -41,7 +41,7 @@ class TORCH_ACLNN_HOST_API OverflowCheck {
     bool was_nan(const void* memory) const;
 
     std::vector<Operand> operands_;
-    std::vector<Range> read_;  // of the operands that are not read, their finite values
+    std::vector<Range> read_;  // the finite values of the operands that are not read
 };
 
 }  // namespace torch_aclnn::host

@@ -124,7 +124,7 @@ bool Stream::wait(Completion::Clock::time_point deadline) {
         if (deadline == kForever) lock.lock();
         if (!lock.owns_lock() && !lock.try_lock_until(deadline)) return false;
     }
-    const StreamClock clock = order_so_far(id_);  // what is launched meanwhile is not waited for
+    const StreamClock clock = order_so_far(id_);  // later launches are not waited for
     if (!await_deferred(lock, deadline)) return false;
     order_program_after(clock);
     return true;

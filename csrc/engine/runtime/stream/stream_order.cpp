@@ -18,14 +18,14 @@
 namespace torch_aclnn::host {
 namespace {
 
-constexpr int kProgram = -1;  // in the place of a stream
+constexpr int kProgram = -1;  // in place of a stream's number
 
 struct Order {
     std::mutex mutex;
     std::map<int, StreamClock> streams;
     StreamClock program;
     AccessHistory history;
-    std::map<uintptr_t, uint64_t> given_out;  // by its address, when the program's allocator last gave out a block
+    std::map<uintptr_t, uint64_t> given_out;  // when the program's allocator last gave out a block, by its address
     uint64_t time = 0;
     std::set<std::tuple<const char*, const char*, int, const char*, const char*, int>> reported;
 };

@@ -17,7 +17,7 @@ class Stream;
 // matrix, so it takes every column to be chosen equally often; the sizes that follow from the choice are then known, as a rule.
 // Where rows are then chosen for each column, as many as an expert may have, they are those that have chosen the column.
 struct Choice {
-    void* numbers;  // of the columns, `chosen` for each row
+    void* numbers;  // numbers of the columns, `chosen` for each row
     size_t number_bytes;
     int64_t rows, chosen, columns;
     bool is_of_rows = false;  // `chosen` for each column

@@ -94,7 +94,7 @@ void StreamWorker::work(const std::shared_ptr<State>& state) {
         state->queue.pop_front();
         const Running running(*state, lock);
         run(*state, item);
-        item.place.reset();  // with it the stream may go, and with that the worker
+        item.place.reset();  // this may destroy the stream, and with it the worker
     }
 }
 
