@@ -22,7 +22,7 @@ OTHERS = {re.compile(f"aclnn({pattern})"): kind for pattern, kind in {
     r"RingAttentionUpdate\.\w*Sum": "positive",
     r"MoeComputeExpertTokens\.sortedExperts": "ascending",
     r"MoeGatingTopKSoftmax\.x": "finite",
-    r"IndexPutImpl\.values|InplacePut\.source|MaxUnpool[23]d\.self": "equal",  # it is not defined which of several values stays at one place
+    r"IndexPutImpl\.values|InplacePut\.source|MaxUnpool[23]d\.self": "equal",  # it is undefined which of several values stays at one place
     r"LinalgCholesky\.self": "definite",
     r"\w*Attention\w*\.\w+": "small",  # float32 has few digits left for large scores
     r"(Cump|P)rod\w*\.\w+": "small",  # an infinity on the way times a 0 is no number
