@@ -17,10 +17,10 @@ from support.dtypes import DType, Format
 from support.marks import CUBE_MATH_TYPE
 from support.tensors import Tensor
 
-NOT_OF_ATEN = 33  # a data type that CANN has and ATen's kernels have not
+NOT_OF_ATEN = 33  # a data type of CANN that ATen's kernels lack
 LOWEST = -(1 << 63)
 ROOM = 16 << 10  # bytes of memory for a tensor
-COMMUNICATOR = b"one rank"  # the name of one with this process alone
+COMMUNICATOR = b"one rank"  # the name of a communicator with this process alone
 
 
 @dataclass(frozen=True)

@@ -106,7 +106,7 @@ class Case:
     upcast: bool = False  # half types: what float32 gives, rounded (ATen's CPU kernels partly sum in the half type)
     rounded_once: bool = False  # half types: what float64 gives, rounded (ATen's CPU kernels round numbers and products on the way)
     backward: bool = False  # compare the gradients of the floating inputs too
-    beyond: bool = False  # torch_npu asks its entry point for what no document lists
+    beyond: bool = False  # torch_npu calls its entry point with what no document lists
 
     def __str__(self):
         dtype = str(self.dtype).removeprefix("torch.")
@@ -140,7 +140,7 @@ class Case:
         for i, (want, have) in enumerate(zip(expected, got, strict=True)):
             assert have.device.type == DEVICE
             rtol, atol = (0, 0) if exact else (self.rtol, self.atol)
-            if self.upcast and want.dtype in HALVES and want.numel():  # operators round one after the other, and sums gather the errors
+            if self.upcast and want.dtype in HALVES and want.numel():  # operators round one after the other, and sums accumulate the errors
                 rtol = 4 * torch.finfo(want.dtype).eps
                 atol = rtol * want.nan_to_num().abs().max().item()
             torch.testing.assert_close(

@@ -48,7 +48,7 @@ def attention_gradient(*shape: int, **kwargs: Any) -> Call:
     return call(query, key, value, floats(*shape), shape[1], "BNSD", attention_in=floats(*shape), scale_value=0.5, **statistics, **kwargs)
 
 
-ROUTING = torch.eye(4, dtype=torch.bool) | torch.eye(4, dtype=torch.bool).roll(1, 0)  # each token and each expert has two
+ROUTING = torch.eye(4, dtype=torch.bool) | torch.eye(4, dtype=torch.bool).roll(1, 0)  # two experts a token
 PLACES = numbers(0, 4, 1, 2, 3, 6, 5, 7, dtype=I32)
 CHOICES = numbers([2, 3], [3, 1], [3, 1], [1, 2], [1, 3], dtype=I32)
 

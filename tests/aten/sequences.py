@@ -13,7 +13,7 @@ TO_LAYOUT = {
 }
 LAYOUTS = ("BSND", "TND", "PA_BSND")
 QUERIES, KEYS = (3, 2), (5, 7)  # the lengths of two sequences
-BLOCK = 4  # positions of a page
+BLOCK = 4  # positions in a page
 
 
 def gathered(sequences, layout):

@@ -51,7 +51,7 @@ class KeyedCalls:
 OF_ZERO_POINTS = ("aclnnFakeQuantPerChannelAffineCachemask",)
 
 
-@pytest.mark.every  # the default run has tests/host/test_executor_cache.py
+@pytest.mark.every  # in the default run tests/host/test_executor_cache.py covers this
 @of_every_entry_point("Out", without=OF_ZERO_POINTS)
 def test_a_call_made_again_has_the_tensors_of_the_call_at_hand(entry_point, client):
     calls = KeyedCalls(client, entry_point)

@@ -44,7 +44,7 @@ def refused_tensors(client, elsewhere, entry_point, handles):
     """Yield the message of phase 1 for each tensor, or list of them, that lies elsewhere."""
     sound = sound_arguments(entry_point)
     for name, value in sound.items():
-        if not isinstance(value, (Tensor, TensorList)) or (isinstance(value, Tensor) and bytes_of(value) <= 1):  # the memory has a byte
+        if not isinstance(value, (Tensor, TensorList)) or (isinstance(value, Tensor) and bytes_of(value) <= 1):  # it has one byte
             continue
         code, *_ = phase1(entry_point, {**handles.of_call(sound), name: elsewhere.of(value)}.values())
         message = client.message()

@@ -62,10 +62,10 @@ def described(kind, value):
 
 @of_every_entry_point()
 def test_the_arguments_are_those_that_were_passed(entry_point, trace):
-    *_, call = named(trace, entry_point.name)  # behind those that found the shapes
+    *_, call = named(trace, entry_point.name)  # the last call; those before it found the shapes
     kinds = {parameter.name: parameter.kind for parameter in entry_point.parameters}
     assert (call["phase"], call["code"]) == (1, 0) and call["call"] > 0
     passed = {name: described(kinds[name], value) for name, value in sound_arguments(entry_point).items()}
     assert call["arguments"] == passed
     for name, value in passed.items():
-        assert type(call["arguments"][name]) is type(value), name  # 1 is 1.0 and True to Python
+        assert type(call["arguments"][name]) is type(value), name  # in Python 1 equals 1.0 and True

@@ -46,7 +46,7 @@ SLOWEST = Figures("pad float32 3x3", "pad", bytes=1000, ours_ms=8.0, aten_ms=2.0
 @pytest.fixture(autouse=True)
 def _machine(monkeypatch):
     before = torch.get_num_threads()
-    monkeypatch.setattr(machine.OtherPrograms, "share", lambda self: 0.0)  # whatever else this machine does
+    monkeypatch.setattr(machine.OtherPrograms, "share", lambda self: 0.0)  # as if no other program ran
     yield
     torch.set_num_threads(before)
 

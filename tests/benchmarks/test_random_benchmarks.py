@@ -20,7 +20,7 @@ CASES = random_cases(10 * len(OPERATORS), seed=0)
 
 @pytest.fixture(autouse=True)
 def _machine(monkeypatch):
-    monkeypatch.setattr(machine.OtherPrograms, "share", lambda self: 0.0)  # whatever else this machine does
+    monkeypatch.setattr(machine.OtherPrograms, "share", lambda self: 0.0)  # as if no other program ran
 
 
 def test_a_seed_draws_the_same_cases_and_another_one_others():

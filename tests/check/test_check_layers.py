@@ -117,7 +117,7 @@ def test_a_second_stream_that_gives_other_bits_fails(monkeypatch):
 
 
 def replace_replay(monkeypatch, fails):
-    """Let captures fail if `fails(operator)`, and others do without, as there are none in queue mode 2."""
+    """Let captures fail if `fails(operator)`, and replace other captures by plain calls, as queue mode 2 has no captures."""
 
     def replay(call, *change):
         if fails(call.func):

@@ -101,7 +101,7 @@ class Result(unittest.TestResult):
 
     def _set(self, test, outcome: str, message: str) -> None:
         self.outcome, self.message = outcome, message
-        if not isinstance(test, unittest.TestCase):  # setUpClass or its kin, which is not started
+        if not isinstance(test, unittest.TestCase):  # an error of setUpClass and the like, whose tests are not started
             write(self.record, end=name(test), outcome=outcome, message=shortened(message))
 
     def addError(self, test, err):

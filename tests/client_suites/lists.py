@@ -36,7 +36,7 @@ class Lists:
 
     folder: Path
     passed: set[str] = field(default_factory=set)
-    causes: dict[tuple[str, str], tuple[str, str]] = field(default_factory=dict)  # outcome and reason of a file's test
+    causes: dict[tuple[str, str], tuple[str, str]] = field(default_factory=dict)  # the outcome and reason of each test, by file and name
 
     def __post_init__(self) -> None:
         if (path := self.folder / "passed.txt").exists():

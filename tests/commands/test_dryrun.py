@@ -40,7 +40,7 @@ SEQUENCES = {
     "bd bd bd bg bd bd bd bg": 2,  # a critic and its generator
     "bba g bba g": 2,  # two losses, then both optimizers
     "bg bd": 1,
-    "A A A": 3,  # after backwards that are not seen
+    "A A A": 3,  # steps after backwards that are not seen
     "bA A A bA": 2,
 }
 
@@ -436,7 +436,7 @@ def test_a_card_has_names_that_people_use(card, soc, gibibytes):
     assert (found.product, found.total.bytes) == (soc, round(gibibytes * GIBIBYTE)) and found.total.source
 
 
-SEARCHES = [  # values, what a value needs of 100, the largest value that fits, and the most runs that finding it takes
+SEARCHES = [  # values, the bytes that a value needs of 100, the largest value that fits, and the maximum number of runs
     (range(1, 65), lambda value: 20 + 3 * value, 26, 5),
     (range(1, 1001), lambda value: 50 + value // 20 + (value > 10), 999, 9),  # two small values lead to a wrong estimate
     ((1, 2, 4, 8), lambda value: 10 * value, 8, 4),

@@ -285,7 +285,7 @@ def test_the_time_of_the_last_step_is_estimated(tmp_path):
     done = dry_run(TIMED, "--timeline", str(timeline), "--json", str(report), TORCH_ACLNN_HOST_SOC="Ascend910B3")
     assert done.returncode == 0, done.stderr
     time = json.loads(report.read_text())["time"]
-    products = 2 * 2 * 8192 * 4096**2  # forward, and the weight's gradient
+    products = 2 * 2 * 8192 * 4096**2  # the forward, and the weight's gradient
     assert time["utilisation"] * time["seconds"] * 294.9e12 == pytest.approx(products, rel=0.01)
     assert f"TIME of a step, estimated {time['low'] * 1e3:.2f} ms to {time['high'] * 1e3:.2f} ms" in " ".join(done.stdout.split())
     kernels = [event["name"] for event in json.loads(timeline.read_text())["traceEvents"] if event.get("cat") == "kernel"]

@@ -32,7 +32,7 @@ def test_the_table_has_two_rows_for_each_device():
     table = npu_smi("info", TORCH_ACLNN_HOST_DEVICES="2", TORCH_ACLNN_HOST_MEMORY="3G", TORCH_ACLNN_HOST_SOC="Ascend910B1")
     assert len({len(line) for line in table.splitlines()}) == 1
     assert re.findall(r"^\|\s*(\d+)\s+(\w+)\s*\|\s*(\w+)\s*\|", table, re.MULTILINE) == [("0", "910B1", "OK"), ("1", "910B1", "OK")]
-    usage = r"\|\s*\d+\s+\|\s+[\w:.]+\s+\|\s+\d+\s+\d+\s*/\s*\d+\s+(\d+)\s*/\s*(\d+)"  # HBM
+    usage = r"\|\s*\d+\s+\|\s+[\w:.]+\s+\|\s+\d+\s+\d+\s*/\s*\d+\s+(\d+)\s*/\s*(\d+)"  # the last pair is the use of HBM
     assert re.findall(usage, table) == [("0", "3072"), ("0", "3072")]
     assert re.findall(r"No running processes found in NPU (\d+)", table) == ["0", "1"]
 

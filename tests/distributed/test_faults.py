@@ -95,7 +95,7 @@ def test_absent_rank_is_an_error_within_the_timeout(tmp_path: Path) -> None:
     (error,) = errors_of(waiting)
     assert "HcclAllReduce of 4 float32, sum on rank 0 of 2" in error["error"]
     assert "not heard of: rank 1" in error["error"]
-    assert error["seconds"] < 15  # nowhere near a hang, also on a busy machine
+    assert error["seconds"] < 15  # far below a hang, also on a busy machine
 
 
 @pytest.mark.slow

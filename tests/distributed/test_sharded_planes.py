@@ -12,4 +12,4 @@ def test_results_and_gradients_are_those_of_one_process(backend):
     for case, (same_result, same_gradient, placement) in first.items():
         assert same_result and same_gradient, case
         if "dim=0" in case or "dim=1" in case:
-            assert placement.startswith("S"), case  # no process got planes that it need not have
+            assert placement.startswith("S"), case  # no process received planes that it does not need

@@ -47,7 +47,7 @@ def assert_equal_to_one_process(processes: list[dict[str, torch.Tensor]], case: 
     assert all(set(process) == set(exact) for process in processes)
     for name in exact:
         values = [process[name] for process in processes]
-        if not name.startswith(("output", "gradient")):  # the state, which all processes share to the bit
+        if not name.startswith(("output", "gradient")):  # all processes have the same state, bit by bit
             assert all(torch.equal(value, values[0]) for value in values), name
             values = [values[0].reshape(-1)]
         assert_close(name, values, exact[name] if exact[name].dim() else exact[name][None], case.tolerance)
@@ -73,7 +73,7 @@ def test_use(results, name: str):
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_one_collective_forward_and_one_backward(ranks, results, case: Case):
     backward = ALL_GATHER if ranks[0] == "hccl" and case.dtype == torch.float64 else "all_reduce"  # HCCL does not reduce float64
-    forward = [ALL_GATHER] * (1 if case.reentrant is None else 2)  # a checkpoint computes it again
+    forward = [ALL_GATHER] * (1 if case.reentrant is None else 2)  # a checkpoint computes the forward again
     for process in results:
         assert process[case.name]["calls"] == [*forward, backward] * case.batches
 

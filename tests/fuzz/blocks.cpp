@@ -8,7 +8,7 @@
 namespace fuzz {
 namespace {
 
-constexpr uint8_t kPattern = 0xFF;  // no operator computes such a number: a NaN with all bits, or -1
+constexpr uint8_t kPattern = 0xFF;  // no operator computes a NaN with all bits set, or -1
 
 }  // namespace
 

@@ -6,7 +6,7 @@
 namespace fuzz {
 namespace {
 
-constexpr Wide kMaxElements = Wide{1} << 63;  // exclusive
+constexpr Wide kMaxElements = Wide{1} << 63;  // an exclusive limit
 constexpr Wide kFar = Wide{1} << 100;
 constexpr Wide kMaxSize = Wide{1} << 61;
 constexpr uint64_t kMaxRank = 16;
@@ -90,7 +90,7 @@ bool output_is_its_own(const Call& call) {
         TensorSpec t = call.tensors[i];
         if (roles[i].role != Role::read || !exists(t) || t.block_of != out.block_of) continue;
         for (size_t d = 0; d < t.sizes.size(); ++d)
-            if (t.strides[d] == 0 && t.sizes[d] > 1) t.sizes[d] = 1;  // the same places, met once
+            if (t.strides[d] == 0 && t.sizes[d] > 1) t.sizes[d] = 1;  // an expanded dimension has the same elements
         if (element_count(t) > Wide{1} << 20) continue;
         each_element(t, [&](size_t at) {
             for (size_t b = at; b < at + static_cast<size_t>(item_size(t.dtype)); ++b) own = own && !written[b];

@@ -18,7 +18,7 @@ std::set<int> expected_codes(const Call& call);
 bool keeps_operator_rules(const Call& call);
 
 bool is_null(const TensorSpec& t);  // whether it is not given, or has too many dimensions for a handle
-bool exists(const TensorSpec& t);   // a handle that lives
+bool exists(const TensorSpec& t);   // whether the handle is alive
 bool is_empty(const TensorSpec& t);
 Wide element_count(const TensorSpec& t);
 

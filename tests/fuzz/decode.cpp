@@ -5,7 +5,7 @@
 namespace fuzz {
 namespace {
 
-constexpr size_t kMaxRank = 18;  // more than a handle takes
+constexpr size_t kMaxRank = 18;  // one more than a handle takes, or several
 
 constexpr aclDataType kDtypes[] = {ACL_FLOAT, ACL_FLOAT16,   ACL_BF16,       ACL_DOUBLE,      ACL_INT8,   ACL_INT16,
                                    ACL_INT32, ACL_INT64,     ACL_UINT8,      ACL_UINT16,      ACL_UINT32, ACL_UINT64,

@@ -34,7 +34,7 @@ class Blocks {
     bool has_bad_index() const;
 
    private:
-    bool is_there(size_t owner) const;  // its memory can be read and written
+    bool is_there(size_t owner) const;  // whether its memory can be read and written
     uint8_t* allocate(size_t owner);
     void release(size_t tensor);
     void compare(const std::vector<std::vector<bool>>& may_change, const char* when) const;

@@ -101,7 +101,7 @@ def graphs(acl: Runtime) -> Iterator[Graphs]:
     made = Graphs(acl)
     yield made
     for graph in made.ended:
-        acl.aclmdlRIDestroy(graph)  # unless the test did
+        acl.aclmdlRIDestroy(graph)  # if the test has not done so
 
 
 @pytest.fixture

@@ -47,7 +47,7 @@ def test_the_branch_is_that_of_the_value_at_the_replay(acl, graphs, streams, mem
     graphs.fill(memory, 0, 1, streams[0])
     write = lambda number: lambda stream: graphs.fill(memory, number, 1, stream)
     add_task(acl, graphs, streams, handle, kind, [write(number + 1) for number in range(count)])
-    graphs.copy(memory + 1, memory, 1, streams[0])  # comes after it
+    graphs.copy(memory + 1, memory, 1, streams[0])  # runs after the conditional node
     graph = graphs.end(streams[0])
     for given, expected in taken.items():
         acl.write(value, given.to_bytes(8, "little"))

@@ -13,7 +13,7 @@
 
 #include "acl/acl.h"
 
-enum { HELD = 200000, PATIENCE = 5, MANY = 1000 };  // microseconds, seconds, handlers
+enum { HELD = 200000, PATIENCE = 5, MANY = 1000 };  // HELD in microseconds, PATIENCE in seconds, MANY exit handlers
 
 extern void* __libc_calloc(size_t count, size_t size);
 

@@ -190,7 +190,7 @@ def test_deterministic_option_reads_back(ascendcl, set_, get):
 
 def test_an_option_that_nobody_has_set_for_the_context_is_refused(ascendcl):
     before, value = ascendcl.create("aclrtGetCurrentContext"), c_int64()
-    context = ascendcl.create("aclrtCreateContext", 0)  # becomes the current one
+    context = ascendcl.create("aclrtCreateContext", 0)  # the new context is the current one
     ascendcl.refuses(100000, "has been set for the context, got 2", "aclrtCtxGetSysParamOpt", 2, byref(value))
     ascendcl.ok("aclrtDestroyContext", context)
     ascendcl.ok("aclrtSetCurrentContext", before)

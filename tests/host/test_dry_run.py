@@ -108,7 +108,7 @@ KNOWN = {
     "torch.empty(4, 2, device='npu').normal_().cpu().std().item() > 0": True,
     "torch_npu.npu_format_cast(torch_npu.npu_format_cast(torch.ones(20, 3).half().npu(), 29), 2).sum().item()": 60.0,
     "replayed([1, 2]).tolist()": [2, 3],
-    "megabytes_of(lambda: ids.view(2, 2).float() @ ids.view(2, 2).float())": 16,  # the workspace
+    "megabytes_of(lambda: ids.view(2, 2).float() @ ids.view(2, 2).float())": 16,  # the memory is the workspace
     "((ids >= 0) | (large[:4] > 0)).tolist()": [True] * 4,
     "(large[:4] > 0).logical_and_(ids < 0).tolist()": [False] * 4,
     "torch.arange(1 << 18).npu()[-1].item()": (1 << 18) - 1,

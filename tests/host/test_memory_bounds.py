@@ -66,7 +66,7 @@ def test_memory_that_is_freed_again_after_thousands_of_others_is_known(ascendcl)
         places.append(allocate_and_free(256))
     turn = len(places) - 1
     for _ in range(4096 - turn):
-        allocate_and_free(64 << 20)  # large ones take none of them
+        allocate_and_free(64 << 20)  # large blocks reuse none of the small ones
     last = [allocate_and_free(256) for _ in range(turn)][-1]
     if last != places[-1]:
         pytest.skip("malloc gives places in another order")

@@ -72,7 +72,7 @@ def fill(ascendcl, memory, stream, times):
 def test_each_task_is_a_kernel(ascendcl, device_memory, stream, profiler):
     assert profiler.library.msptiActivityEnable(KERNEL) == 0 and profiler.library.msptiActivityIsEnabled(KERNEL)
     before = time.time_ns()
-    fill(ascendcl, device_memory, stream, times=7)  # more than a buffer holds
+    fill(ascendcl, device_memory, stream, times=7)  # more records than a buffer holds
     after = time.time_ns()
     found = profiler.flush()
     number = ctypes.c_int32()

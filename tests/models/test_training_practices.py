@@ -24,7 +24,7 @@ def backward(name: str, model: nn.Module, parts: int = 1) -> None:
         (RECIPES[name].loss(model(x), y) / parts).backward()
 
 
-@pytest.mark.parametrize("name", ["lenet", "transformer"])  # without batch norm, which sees the parts
+@pytest.mark.parametrize("name", ["lenet", "transformer"])  # networks without batch norm, which would see the parts
 def test_accumulated_gradients_are_those_of_the_whole_batch(name):
     whole, parts = make_model(name).npu(), make_model(name).npu()
     backward(name, whole)

@@ -70,7 +70,7 @@ def test_one_dynamic_graph_serves_all_sizes(device, case):
         skip_with("2.7", "2.12", DYNAMIC_POOLING)
     counter = CompileCounterWithBackend("aot_eager")
     function = compiled(case.ours, counter, dynamic=True)
-    for size in reversed(case.sizes):  # the last has no two equal sizes, which would be taken for one symbol
+    for size in reversed(case.sizes):  # the last size repeats no other, as torch would take equal sizes for one symbol
         assert_equals_eager(function, case.ours, *case.inputs(device, size=size))
     assert counter.frame_count == 1
 
@@ -95,7 +95,7 @@ def test_attributes_may_be_symbolic(device, case, call):
     function = lambda x: call(torch_aclnn.functional, x)
     counter = CompileCounterWithBackend("aot_eager")
     dynamic = compiled(function, counter, dynamic=True)
-    for size in reversed(case.sizes):  # the last has no two equal sizes, which would be taken for one symbol
+    for size in reversed(case.sizes):  # the last size repeats no other, as torch would take equal sizes for one symbol
         assert_equals_eager(dynamic, function, torch.randn(size, device=device))
     assert counter.frame_count == 1
 
@@ -116,7 +116,7 @@ def test_transforms_inside_compiled_code(device, case):
         return func.grad(lambda x: function(x).sin().sum())(x), mapped, *forward_mode
 
     inputs = case.inputs(device)
-    eager = transforms(*inputs)  # first, because a process's first vmap takes a lock, which torch.compile cannot trace
+    eager = transforms(*inputs)  # computed first, because a process's first vmap takes a lock, which torch.compile cannot trace
     for actual, expected in zip(compiled(transforms)(*inputs), eager, strict=True):
         torch.testing.assert_close(actual, expected, rtol=1e-4, atol=1e-5)
 

@@ -21,7 +21,7 @@ def test_empty_gradient_of_huge_rows_takes_no_memory(call, device):
     assert {call}.numel() == 0
     print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)
     """
-    assert int(output_of(code)) < 64  # MiB
+    assert int(output_of(code)) < 64  # the limit in MiB
 
 
 @pytest.mark.parametrize("device", ["cpu", "npu"])

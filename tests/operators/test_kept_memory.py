@@ -36,7 +36,7 @@ class StorageWatch(TorchDispatchMode):
 
 
 def allocated():
-    torch.npu.synchronize()  # the task queue holds the tensors of what it has not done yet
+    torch.npu.synchronize()  # the task queue holds the tensors of calls that it has not run yet
     return torch.npu.memory_allocated()
 
 

@@ -125,7 +125,7 @@ def test_the_plain_average_of_all_batches_in_compiled_code():
     layer, x = make_layer(momentum=None), make_input()
     theirs = results(copy.deepcopy(layer), x)
     with torch_aclnn.patch(batch_norm=True):
-        assert_equal(results(torch.compile(layer, backend="eager"), x), theirs)  # float(num_batches_tracked) breaks torch's graph, too
+        assert_equal(results(torch.compile(layer, backend="eager"), x), theirs)  # float(num_batches_tracked) breaks torch's own graph too
 
 
 @pytest.mark.parametrize("transform", [torch.func.grad, lambda f: lambda x: torch.func.vjp(f, x)[1](torch.ones((), device="npu"))[0]])

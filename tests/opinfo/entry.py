@@ -19,10 +19,10 @@ class Entry:
     """One OpInfo or ModuleInfo, and what it is run on."""
 
     name: str
-    ours: Callable[..., Any] | None  # takes what torch's function or module class takes; None where there is only torch's own
+    ours: Callable[..., Any] | None  # takes the arguments of torch's function or class; None if there is only torch's own
     variant: str = ""
-    part: str = ""  # names the samples of this operator where several operators share an entry of PyTorch's
-    takes: Callable[[Any], bool] = lambda sample: True  # whether one of PyTorch's samples belongs to it
+    part: str = ""  # the name of the operator's samples, if several operators share an entry of PyTorch's
+    takes: Callable[[Any], bool] = lambda sample: True  # whether a sample of PyTorch's belongs to the operator
     lists_double: bool = False  # CANN's operator takes DOUBLE, so the default engine does
     differences_are_gradients: bool = True  # PyTorch skips gradcheck for an entry whose samples feed one place from two
     is_linear: bool = True

@@ -38,7 +38,7 @@ def samples(case: Case) -> list[Sample]:
 @functools.cache
 def _good_samples(entry: Entry, dtype: torch.dtype) -> list[Sample]:
     with torch.random.fork_rng(devices=()):
-        torch.manual_seed(20)  # how many samples there are can depend on their values
+        torch.manual_seed(20)  # the number of samples can depend on their values
         return (_module_samples if entry.is_module else _function_samples)(entry, dtype)
 
 

@@ -77,7 +77,7 @@ WRONG = {
 @pytest.mark.parametrize(("name", "chosen"), [("nn.functional.avg_pool2d", 4), ("nn.functional.batch_norm", 5)])
 @pytest.mark.parametrize("check", WRONG)
 def test_each_check_notices_a_wrong_result(name, chosen, check, monkeypatch):
-    monkeypatch.setattr("opinfo.run.samples", lambda case: samples(case)[chosen : chosen + 1])  # a small one
+    monkeypatch.setattr("opinfo.run.samples", lambda case: samples(case)[chosen : chosen + 1])  # only one small sample
     (entry,) = (e for e in ENTRIES if e.title == name)
     wrong = dataclasses.replace(entry, ours=lambda *args, **kwargs: WRONG[check](entry.ours(*args, **kwargs)))
     with pytest.raises(pytest.fail.Exception, match=r"1 of 1 samples:\n.*\n    (AssertionError|GradcheckError)"):

@@ -67,7 +67,7 @@ def test_same_bits_as_the_operator_of_torch_npu(row):
     if aten is None:
         pytest.skip("torch_npu has none")
     for call in row.planes.calls():
-        if row.name.startswith("adaptive") and set(call.grad_size[-row.dims :]) == {1}:  # torch_npu sends this one to mean
+        if row.name.startswith("adaptive") and set(call.grad_size[-row.dims :]) == {1}:  # torch_npu computes this one as a mean
             continue
         grad_output = torch.randn(call.grad_size).npu()
         theirs = getattr(torch.ops.aten, aten)(grad_output, torch.zeros(call.size).npu(), *call.attributes)

@@ -102,7 +102,7 @@ def test_process_ends_cleanly_while(ending, settings):
 
 
 def test_process_ends_cleanly_while_autograd_has_yet_to_drop_what_it_used():
-    for _ in range(5):  # without a remedy about every second ends by a signal
+    for _ in range(5):  # without the remedy about every second process ends by a signal
         done = run_python("", launcher=program("late_autograd_thread"))
         assert done.returncode == 0, done.stderr
 

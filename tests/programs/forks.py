@@ -49,7 +49,7 @@ def end_of(child: int) -> int:
         if ended:
             return status
         time.sleep(0.1)
-    os.kill(child, signal.SIGALRM)  # an alarm of its own it would not have while it waits within the fork
+    os.kill(child, signal.SIGALRM)  # the child itself has no alarm while it waits within the fork
     return os.waitpid(child, 0)[1]
 
 

@@ -38,7 +38,7 @@ def broken_properties() -> Iterator[tuple[str, str]]:
     """Yield faults that break what a row states, refusals and wrong results, with each test that must fail then."""
     for names, relied_on, _, tests in rows(ENTRY_POINTS) + rows(ATEN):
         faults = [f"GetWorkspaceSize:1-={code}" for words, code in REFUSED.items() if re.search(words, relied_on)]
-        if not re.search(r"\b(taken|null)\b", relied_on):  # such a row is about nothing else
+        if not re.search(r"\b(taken|null)\b", relied_on):  # rows with these words are about nothing else
             faults.append("@result:1-")
         for name in re.findall(r"`(\w+)`", names):
             entry_point = OF_ATEN.get(name, name)

@@ -78,7 +78,7 @@ def test_the_elements_of_self_do_not_count(operator):
     """The handle of the result, which holds NaN before the call, is that of self too."""
     sample = next(SPECIFICATIONS[operator.name].samples(torch.float32))
     gradient = getattr(torch.ops.torch_aclnn, operator.backward)
-    expected = gradient(*sample.tensors, *sample.arguments)  # on cpu
+    expected = gradient(*sample.tensors, *sample.arguments)  # computed on cpu
     there, out = sample.to("npu"), torch.full_like(expected, float("nan")).npu()
     gradient.out(*there.tensors, *there.arguments, out=out)
     torch.testing.assert_close(out.cpu(), expected)

@@ -135,7 +135,7 @@ def call_operators(call: tuple) -> None:
     write_down(str(function), arguments)
     outcome(function, arguments)
     tensors = [a for a in arguments if isinstance(a, torch.Tensor)]
-    if tensors and hasattr(function, "out"):  # onto an argument
+    if tensors and hasattr(function, "out"):  # an output in an argument's memory
         outcome(lambda *a: function.out(*a, out=tensors[0]), arguments)
 
 

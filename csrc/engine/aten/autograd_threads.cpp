@@ -34,6 +34,6 @@ extern "C" __attribute__((visibility("default"))) void torchAclnnHostFinishAutog
         const std::future<void> done = backward.get_future();
         std::thread thread(std::move(backward), device);
         done.wait_for(kLimit) == std::future_status::ready ? thread.join() : thread.detach();
-    } catch (const std::system_error&) {  // no thread can be started: the process ends as it would without this
+    } catch (const std::system_error&) {  // no thread can be started; the process then ends without waiting
     }
 }

@@ -38,7 +38,7 @@ class Messages {
         Message message;
         at::Tensor record, copy, answer;
         std::vector<Work> works;
-        Work answered;  // null where nobody answers
+        Work answered;  // null if no answer is sent
     };
 
     Work send_to(int peer, const at::Tensor& tensor, int tag) const;
@@ -53,7 +53,7 @@ class Messages {
 
     const c10::intrusive_ptr<c10d::Backend> backend_;
     const std::chrono::milliseconds timeout_;
-    std::optional<RecordExchange> records_;  // without, nothing is compared
+    std::optional<RecordExchange> records_;  // without it, nothing is compared
     Group::Refused refused_;
     std::mutex mutex_;
     std::condition_variable changed_;

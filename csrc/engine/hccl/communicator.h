@@ -58,7 +58,7 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
     std::condition_variable launched_;
     std::deque<Launched> queue_;
     bool closing_ = false;
-    std::shared_ptr<Failure> failure_;  // the latest, and its HcclResult
+    std::shared_ptr<Failure> failure_;  // the latest failure, with its HcclResult
     int failure_code_ = HCCL_SUCCESS;
     Completion::Clock::time_point failed_at_;
     // The following members are used by the communicator's thread alone.

@@ -82,7 +82,7 @@ struct Membership {
     int device;
     std::chrono::milliseconds connect_timeout;
     std::chrono::milliseconds timeout;  // the timeout of each operation
-    bool compare;                       // ranks compare what they are about to do, and each message with what its receiver expects
+    bool compare;                       // whether ranks compare their operations, and messages with what their receivers expect
 };
 
 // What a rank table says: where rank 0 listens for the others, and how many ranks there are.

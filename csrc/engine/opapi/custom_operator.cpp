@@ -16,7 +16,7 @@ EntryPoint& record_of(const char* name) {
     const std::lock_guard lock(mutex);
     EntryPoint* const found = EntryPoint::find(name);
     if (found != nullptr && found->description().refused == 0) return *found;
-    if (found != nullptr) found->unlist();  // the library has what the engine refuses
+    if (found != nullptr) found->unlist();  // the library implements what the engine refuses
     const auto* const kept = new std::string(name);
     return *new EntryPoint(kept->c_str(), "libraries of the program", ANY.bits());
 }

@@ -111,20 +111,20 @@ struct TORCH_ACLNN_HOST_API aclOpExecutor final : torch_aclnn::host::Task, torch
     void release_arguments() noexcept;
 
     const char* entry_point;
-    torch_aclnn::host::EntryPoint* counted = nullptr;         // phase 2's, which counts the run
-    static constexpr size_t kMaxInputs = 8, kMaxOutputs = 1;  // an operator has no more
+    torch_aclnn::host::EntryPoint* counted = nullptr;         // the entry point whose runs phase 2 counts
+    static constexpr size_t kMaxInputs = 8, kMaxOutputs = 1;  // the limits of an operator
     std::array<const aclTensor*, kMaxInputs> inputs{};
     std::array<const aclTensor*, kMaxOutputs> outputs{};
     size_t input_count = 0, output_count = 0;
     Compute compute;
     std::vector<torch_aclnn::host::WatchedHandle> watched;
     uint64_t memory_version;                            // the version of device memory that the views were checked against
-    uint64_t trace_number = 0;                          // the call's, if there is a trace
+    uint64_t trace_number = 0;                          // the number of the call, if there is a trace
     uint64_t workspace_size = 0;                        // the size that phase 1 asked for
     void* workspace = nullptr;                          // the memory that phase 2 was given
     Launch launch;                                      // called by phase 2 if the stream does not run the operator itself
-    std::unique_ptr<torch_aclnn::host::Recipe> recipe;  // if it may be kept for calls that are made again
-    std::shared_ptr<const void> cached;                 // has the arguments, if there was no phase 1
+    std::unique_ptr<torch_aclnn::host::Recipe> recipe;  // set if the executor may be kept for equal calls
+    std::shared_ptr<const void> cached;                 // the arguments, if the call had no phase 1
     bool is_in_cache = false;                           // if set, the program must not destroy it
     bool repeatable = false;
     bool has_run = false;

@@ -166,7 +166,7 @@ class Cache {
     }
     void count_hit() { hits_.fetch_add(1, std::memory_order_relaxed); }
     void keep(const std::string& key, std::shared_ptr<CachedCall> call) {
-        std::shared_ptr<CachedCall> oldest;  // goes without the lock
+        std::shared_ptr<CachedCall> oldest;  // destroyed outside the lock
         const std::lock_guard lock(mutex_);
         const bool are_many = once_.size() >= std::max<size_t>(limit() / 4, 1);
         if (are_many || calls_.size() >= limit()) {
@@ -179,7 +179,7 @@ class Cache {
         if (calls_.count(key) == 0) calls_.emplace(key, Kept{std::move(call), once_.insert(once_.end(), key)});
     }
     void clear() {
-        decltype(calls_) dropped;  // go without the lock
+        decltype(calls_) dropped;  // destroyed outside the lock
         const std::lock_guard lock(mutex_);
         dropped.swap(calls_);
         once_.clear();
@@ -213,7 +213,7 @@ aclOpExecutor* find_executor(const void* contents, size_t size, uint64_t* worksp
         executor->workspace_size = *workspace_size = workspace_size_of_phase1(executor->entry_point);
         return executor.release();
     } catch (const std::exception&) {
-        return nullptr;  // phase 1 reports what is the matter
+        return nullptr;  // phase 1 reports the error
     }
 }
 

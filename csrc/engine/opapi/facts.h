@@ -10,16 +10,16 @@
 namespace torch_aclnn::host {
 
 struct Facts {
-    Task::Nature nature = Task::Nature::other;  // disjunctions are those of BOOL
-    bool fills = false;                         // works in place on memory of which it reads nothing
-    bool has_system_workspace = false;          // a kernel of A2 and A3 that needs it
+    Task::Nature nature = Task::Nature::other;  // disjunctions are only those of BOOL
+    bool fills = false;                         // whether it works in place and reads nothing of that memory
+    bool has_system_workspace = false;          // whether a kernel of A2 and A3 needs the system's workspace
 };
 const Facts& facts_of(std::string_view entry_point);
 
 // Which parameters of a call are written, and which of those are read too.
 struct ParameterUse {
     bool is_write;
-    bool keeps;  // the tensor's old values are part of its new ones, as of an in-place sum
+    bool keeps;  // whether the tensor's old values are part of its new ones, as in an in-place sum
 };
 
 // `is_written` tells whether the handle's type is one that may be written.

@@ -35,7 +35,7 @@ class TORCH_ACLNN_HOST_API SlotPool {
     // Ends the object's life as a handle, before it is destructed. Returns false if it was no handle. If several threads call it, one gets
     // true.
     bool retire(const void* object) noexcept;
-    void give_back(void* object) noexcept;  // retires it too
+    void give_back(void* object) noexcept;  // also retires it
 
     // Keeps a live object's memory until it is dropped, although its life as a handle may end before.
     void hold(const void* object) noexcept { slot_of(object)->references.fetch_add(1, std::memory_order_relaxed); }

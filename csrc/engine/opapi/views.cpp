@@ -18,8 +18,8 @@ constexpr uint64_t kMaxSize = uint64_t{1} << 61;
 // What a walk over the dimensions tells of a tensor. It is one loop, because it is part of every call.
 struct Layout {
     bool is_countable = true, is_empty = false;
-    bool has_negative_step = false;  // a stride, or the offset
-    bool is_view = false;            // no step is negative, and the end fits into int64_t
+    bool has_negative_step = false;  // whether a stride or the offset is negative
+    bool is_view = false;            // whether no step is negative, and the end fits into int64_t
     int64_t end = 0;                 // one past the last element that the view reaches, counted from the storage's first
 };
 

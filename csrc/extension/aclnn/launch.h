@@ -119,7 +119,7 @@ class QueuedCallWith final : public QueuedCall {
 
    private:
     std::tuple<Arguments...> arguments_;
-    Executor executor_;  // goes before the arguments that it was made of
+    Executor executor_;  // destroyed before the arguments that it was made of
 };
 
 // A call whose executor the library's cache has, and keeps.

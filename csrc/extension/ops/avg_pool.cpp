@@ -72,7 +72,7 @@ struct AvgPoolBackward : PlaneGradient<Row> {
                         padding);
             const c10::SymInt& in = input_size[input_size.size() - 3 + axis];
             const int64_t smallest = kernels::smallest_padded_size(window, step, ceil_mode);
-            const auto fixed = in.maybe_as_int();  // plain arithmetic where it will do
+            const auto fixed = in.maybe_as_int();  // plain arithmetic if the size is a number
             const c10::SymBool holds =
                 fixed ? c10::SymBool(*fixed >= 1 && *fixed + 2 * pad >= smallest) : in.sym_ge(1).sym_and((in + 2 * pad).sym_ge(smallest));
             TORCH_SYM_CHECK(holds, kOp, ": input_size: expected a size that holds a window of ", kernel_size, ", got ", input_size);

@@ -36,7 +36,7 @@ PyObject* result_of(const Compute& compute) {
             throw;
         }
         PyEval_RestoreThread(state);
-    } catch (python_error& error) {  // a warning that is an error
+    } catch (python_error& error) {  // raised by a warning that is an error
         error.restore();
         return nullptr;
     } catch (const std::exception&) {

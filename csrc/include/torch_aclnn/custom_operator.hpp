@@ -30,7 +30,7 @@ struct Argument : torchAclnnArgument {
 };
 static_assert(sizeof(Argument) == sizeof(torchAclnnArgument));
 
-// The elements of an array of that type; none of a null one.
+// Returns the elements of an array of that type; a null array has none.
 template <class Element>
 std::vector<Element> elements(const void* array) {
     uint64_t count = 0;

@@ -20,7 +20,7 @@ typedef struct torchAclnnEntryPoint {
     const char* name;    // "aclnnAvgPool2dBackward"
     const char* family;  // the family: "vision", "normalization", ...
     int refused;         // 1: the function exists, because a caller needs the symbol, and always fails
-    uint64_t dataTypes;  // bit d is set where a tensor may be of aclDataType d of which the record says nothing else
+    uint64_t dataTypes;  // for tensors without data types of their own, bit d is set if they may be of aclDataType d
     uint64_t calls;      // how often it has run in this process since the last torchAclnnHostResetCalls()
     // The parameters of the first phase, without workspaceSize and executor; null and 0 where the engine has no description of them.
     const torchAclnnParameter* parameters;

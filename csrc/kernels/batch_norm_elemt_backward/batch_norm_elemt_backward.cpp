@@ -88,7 +88,7 @@ BatchNormJob plan_loop(const View<8>& grad_out, const View<8>& input, const View
 
 // Returns how many short rows over the channels, which follow each other in memory, are joined to one.
 int64_t joinable_rows(const BatchNormJob& job) {
-    constexpr int64_t kJoined = 256;  // elements, for which the first cache holds the coefficients too
+    constexpr int64_t kJoined = 256;  // elements that fit into the first cache together with their coefficients
     const Loop& loop = job.loop;
     const int row = loop.rank - 1;
     if (row == 0 || job.channel_stride[row] != 1 || loop.size[row] > BatchNormJob::kBlock) return 1;

@@ -10,11 +10,11 @@ namespace torch_aclnn::kernels {
 struct BatchNormJob {
     static constexpr int64_t kBlock = 1024;  // elements that are computed at a time
     Loop loop;
-    int64_t channel_stride[Loop::kMaxRank];  // the channel of an element; 1 in the last place: the row runs over the channels
+    int64_t channel_stride[Loop::kMaxRank];  // strides of an element's channel; the last is 1 if a row runs over the channels
     LoopOperand grad_out, input, grad_input;
     const void *mean, *mean_dy, *slope, *scale;  // per channel, in float32, or in float64 if input is float64
     bool stream;                                 // write around the caches
-    bool buffered;                               // keep a block's results until it is done: they are written over an input
+    bool buffered;                               // whether a block's results are kept until it is done, because they overwrite an input
 };
 
 // Computes the elements [begin, end) of the loop. `scratch` has as many bytes as the plan asks for.

@@ -10,7 +10,7 @@ namespace torch_aclnn::kernels {
 // All are {batch, units} without gaps, and no output is an input; the gates {batch, 4, units}, in torch's order: i, f, j, o.
 struct LstmStep {
     int64_t units;
-    const float *gates, *c_before;  // the gates before their functions
+    const float *gates, *c_before;  // the gates before their activations
     float *i, *j, *f, *o, *c, *tanh_c, *h;
 };
 

@@ -24,7 +24,7 @@ class Gather {
    private:
     static constexpr int64_t kBlock = MaxUnpoolJob::kBlock, kAhead = MaxUnpoolJob::kAhead;
     static constexpr int64_t kBytesPerElement = 128;  // two lines of a plane
-    static constexpr int64_t kShortPlane = 256;       // more elements are worth a prefetch
+    static constexpr int64_t kShortPlane = 256;       // in planes with more elements a prefetch pays
     template <int64_t kValue>
     using Known = std::integral_constant<int64_t, kValue>;
 

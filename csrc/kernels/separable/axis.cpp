@@ -81,7 +81,7 @@ void Axis::fill_sources(const AxisSpec& spec) {
     const auto add_terms = [&](int64_t i) {
         first()[i] = count;
         const int64_t copy = spec.before + i, last_index = in_ - 1;
-        if (spec.kind == AxisSpec::Kind::replication) {  // the two border indices take everything beyond them
+        if (spec.kind == AxisSpec::Kind::replication) {  // the border cells take all terms beyond them
             const int64_t begin = i == 0 ? 0 : copy, end = i == last_index ? out_ - 1 : copy;
             for (int64_t o = std::max<int64_t>(begin, 0); o <= std::min(end, out_ - 1); ++o) source[count++] = o;
         } else if (spec.kind == AxisSpec::Kind::reflection) {  // at the first and the last index, which are copied once

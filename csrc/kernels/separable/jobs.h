@@ -40,7 +40,7 @@ struct TransposedPlanesJob {
     const int32_t* result;                        // [target_size]: the cell of each number of a plane of the target
     int64_t cell_bytes, plane_bytes, sink_bytes;  // parts of the scratch memory: the cells, copies of small planes, the sink
     bool stream;                                  // write around the caches
-    bool prefetch;                                // the next group, whose planes are adjacent
+    bool prefetch;                                // whether the next group is prefetched; its planes are adjacent
 };
 
 // Makes the groups [begin, end) of as many planes as there are lanes. `scratch` has as many bytes as the plan asks for.
@@ -75,7 +75,7 @@ TORCH_ACLNN_DECLARE_LANES(VolumesLoop, volumes)
 struct ChannelsJob {
     View<5> grad_output, grad_input;
     AxisTable rows, columns;
-    int64_t tile_channels, tile_columns;  // the sums of so many channels are kept for so many columns of windows
+    int64_t tile_channels, tile_columns;  // how many channels and columns of windows have their sums kept at once
     bool apart;                           // whether each cell lies in one window at most
     int64_t sum_bytes;
     bool stream;  // write around the caches
@@ -95,8 +95,8 @@ struct PlanesJob {
     int64_t step, kernel, padding;
     int64_t inner;  // adjacent numbers of a column: `padding` and the sizes of `columns` count these, the tables of `columns` cells
     GatherTable column_sums;   // sums of the columns that are not regular, if it has blocks
-    int64_t rows_per_piece;    // how many rows that are alike are made at once
-    int64_t lines, line_size;  // how many lines of sums are kept, kMaxLines at most, and how far they are apart
+    int64_t rows_per_piece;    // how many equal rows are made at once
+    int64_t lines, line_size;  // how many lines of sums are kept, at most kMaxLines, and their distance
     // Parts of the scratch memory: the sums, a row, the sink.
     int64_t sum_bytes, row_bytes, sink_bytes;
     bool stream;  // write around the caches
@@ -114,9 +114,9 @@ struct RowsJob {
     AxisTable rows;              // the terms of depth and rows
     const int64_t* row_offsets;  // for each of their terms, where the row begins in grad_output[n,c]
     AxisTable columns;
-    int64_t copy_begin, copy_end;  // the columns that were copied once each, to columns that follow each other
+    int64_t copy_begin, copy_end;  // the source columns that are copied once each, to adjacent columns
     GatherTable column_sums;       // sums of a short row; without blocks there is none
-    bool widens;                   // rows of half types become float first, of which a machine gathers elements
+    bool widens;                   // whether rows of half types are first converted to float, whose elements a machine can gather
     int64_t inner;
     int64_t sum_bytes, row_bytes, sink_bytes;  // parts of the scratch memory: sums of a row, twice a row, the sink
     bool stream;                               // write around the caches

@@ -17,7 +17,7 @@ void run(const View<5>& grad_output, const View<5>& grad_input, int thread_count
 
 void avg_pool_backward(const View<5>& grad_output, const View<5>& grad_input, const AvgPoolParams& params, int thread_count) {
     run(grad_output, grad_input, thread_count, [&](int d) -> AxisSpec {
-        const bool is_divided = params.divisor_override == 0 || d == 1;  // otherwise by the windows of the rows
+        const bool is_divided = params.divisor_override == 0 || d == 1;  // otherwise the rows' windows divide
         return {AxisSpec::Kind::windows, grad_input.size[2 + d], grad_output.size[2 + d],  params.kernel_size[d],
                 params.stride[d],        params.padding[d],      params.count_include_pad, is_divided ? params.divisor_override : 1};
     });

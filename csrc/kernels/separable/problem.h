@@ -34,7 +34,7 @@ class Problem {
     DType dtype() const { return target.dtype; }
 
     View<5> source, target;  // both are of real numbers, and strides count these
-    int64_t inner;           // adjacent numbers of a cell: 2 of complex ones
+    int64_t inner;           // adjacent numbers of a cell: 2 for complex ones
 
    private:
     AxisSpec specs_[3];

@@ -12,11 +12,11 @@ constexpr int64_t kFullWidthLongRun = 40;
 constexpr int64_t kFullWidthLongRunOfSharedRows = 64;  // if each value is a sum
 
 // transposed: a plan takes as long as some groups of planes, of larger planes longer.
-constexpr int64_t kTransposedMaxPlane = 10240;  // numbers whose cells the second cache holds
+constexpr int64_t kTransposedMaxPlane = 10240;  // numbers of a plane whose cells the second cache holds
 constexpr int64_t kTransposedPaddedPlanes = 12;
 constexpr int64_t kTransposedPaddedNumbersPerPlane = 16;
 constexpr int64_t kTransposedPlanes = 32;
-constexpr int64_t kTransposedSlidingPlanes = 64;  // windows that slide over rows fill vectors of the other loops
+constexpr int64_t kTransposedSlidingPlanes = 64;  // with more planes, windows that slide over rows fill the vectors of the other loops
 constexpr int64_t kTransposedSlidingMaxPlane = 4096;
 constexpr int64_t kTransposedVolumes = 48;
 constexpr int64_t kTransposedNumbersPerPlane = 8;
@@ -26,7 +26,7 @@ constexpr int64_t kTransposedRowOfCopies = 16;  // up to so many cells, a table 
 constexpr int64_t kTransposedTablePlane = 48;          // up to this size a table that adds nothing is shorter
 constexpr int64_t kTransposedStreamedTablePlane = 64;  // the same where the result bypasses the caches
 constexpr int64_t kTransposedTableVolume = 48;
-constexpr int64_t kTransposedManyCopies = 4;      // planes of a volume for each that differs
+constexpr int64_t kTransposedManyCopies = 4;      // planes of a volume for each plane that differs
 constexpr int64_t kTransposedLongRowBytes = 176;  // for padded rows with narrow borders, which the loop of rows copies
 // Planes of these sizes are written around the caches: otherwise their lines are read before they are written, and the hardware prefetches
 // none of them.
@@ -42,15 +42,15 @@ constexpr int64_t kManySums = 4;  // numbers of a padded row that are sums
 // Planes and volumes without gaps: more adjacent channels fill vectors by themselves.
 constexpr int64_t kPlaneMaxChannels = 7;
 
-// volumes: planes are made by tables where their rows are short, or longer ones that are not copies of each other.
+// volumes: tables make planes whose rows are short, or longer and not copies of each other.
 constexpr int64_t kVolumesMaxPlane = 2048;
 constexpr int64_t kVolumesShortRow = 16;
 constexpr int64_t kVolumesMaxRow = 48;
 constexpr int64_t kVolumesMinPlanes = 2;
 constexpr int64_t kVolumesCellsPerPlane = 32;
 constexpr int64_t kVolumesKeptBytes = 1 << 17;  // a plane that is copied to other depths stays in a near cache
-constexpr int64_t kVolumesMinChannels = 4;      // fewer do not fill the lanes,
-constexpr int64_t kVolumesCopies = 2;           // unless so many rows are copies of one
+constexpr int64_t kVolumesMinChannels = 4;      // fewer channels do not fill the lanes,
+constexpr int64_t kVolumesCopies = 2;           // unless this many rows are copies of one
 
 // channels: fewer do not fill the lanes.
 constexpr int64_t kMinChannels = 4;

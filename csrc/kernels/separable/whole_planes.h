@@ -40,7 +40,7 @@ class PlaneAxes {
    private:
     std::array<std::vector<float>, 3> scales_;
     AxisTable axes_[3];
-    int count_;  // without a trivial depth
+    int count_;  // the number of dimensions, without a trivial depth
 };
 
 // Returns the product of a size of some axes.

@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 TOOLKIT = Path(__file__).absolute().parents[3]
 
 _LIBRARY = "libascendcl.so"
-_HOST_SYMBOL = "torchAclnnHostEntryPoints"  # only the engine's has it
+_HOST_SYMBOL = "torchAclnnHostEntryPoints"  # a symbol that only the engine has
 
 INTEGERS: dict[str, Any] = {
     "i32": ctypes.c_int32,

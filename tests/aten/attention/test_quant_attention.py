@@ -92,4 +92,4 @@ def test_attention_of_eight_bits_near_the_diagonal():
     powers_of_e = torch.exp(scores - largest.masked_fill(largest == -math.inf, 0)).to(torch.float8_e5m2).double()
     total = powers_of_e.sum(-1, keepdim=True)
     close(out, powers_of_e @ value.double() / total.masked_fill(total == 0, 1))
-    assert not out[..., 5:, :].any() and out[..., :5, :].any()  # the rows from the sixth on see no key
+    assert not out[..., 5:, :].any() and out[..., :5, :].any()  # rows from the sixth on see no key

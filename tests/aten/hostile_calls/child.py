@@ -76,7 +76,7 @@ def main(seed: str, first: int, end: int, last_call: Path, found: Path) -> None:
         for number in range(first, end):
             last[:NUMBER_SIZE] = number.to_bytes(NUMBER_SIZE, "little")
             made_call = make(number)
-            if made_call is None:  # there are no more
+            if made_call is None:  # there are no more calls
                 break
             call, outcomes = made_call
             made.update(outcome.what for outcome in outcomes)

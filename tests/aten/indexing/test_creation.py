@@ -45,7 +45,7 @@ CASES = [
     *[
         case
         for to in ALL_DTYPES  # each type of FROM is converted to each of them, and the first to the others
-        if to not in (torch.float64, torch.uint8)  # torch_npu makes float32 of the one, and a negative number has no value in the other
+        if to not in (torch.float64, torch.uint8)  # torch_npu makes float32 of float64, and uint8 has no negative numbers
         for case in rows(f"to-{to}", lambda x, to=to: x.to(to), randn(3, 4), dtypes=FROM if to in FROM else FROM[:1])
     ],
     *rows("to-uint8", lambda x: x.to(torch.uint8), booleans(3, 4)),

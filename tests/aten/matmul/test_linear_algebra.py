@@ -82,7 +82,7 @@ def test_qr(some):
 def test_large_half_product_sums_in_float32():
     a, b = torch.rand(2, 4096).half(), torch.rand(4096, 2).half()
     exact = a.double() @ b.double()
-    torch.testing.assert_close((a.npu() @ b.npu()).cpu(), exact.half(), rtol=0, atol=1.0)  # neighbours are 1 apart there
+    torch.testing.assert_close((a.npu() @ b.npu()).cpu(), exact.half(), rtol=0, atol=1.0)  # numbers there are 1 apart
 
 
 @pytest.mark.parametrize("dtype", FLOATS, ids=str)

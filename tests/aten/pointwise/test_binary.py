@@ -69,7 +69,7 @@ def test_bits(name):
     assert there.cpu().equal(expected)
 
 
-@pytest.mark.parametrize(("dtype", "count"), [(HALVES[0], 7), (HALVES[1], 100)])  # counts that no vector of ATen's divides
+@pytest.mark.parametrize(("dtype", "count"), [(HALVES[0], 7), (HALVES[1], 100)])  # counts that are no multiple of a vector of ATen's
 @pytest.mark.parametrize("function", [
     lambda *x: torch.add(*x, alpha=5.3),
     lambda *x: torch.sub(*x, alpha=5.3),

@@ -41,7 +41,7 @@ def test_dropout_with_a_mask(p):
     out, generated = torch.empty(40, 100, device=DEVICE), torch.zeros_like(mask)
     call("aclnnDropoutV3", x, None, p, 5, 7, out, mask)
     kept = bits(mask)[:4000].reshape(40, 100)
-    assert abs(kept.double().mean().item() - 1 + p) < 0.03  # four standard deviations
+    assert abs(kept.double().mean().item() - 1 + p) < 0.03  # the bound is four standard deviations
     expected = torch.where(kept, x / (1 - p), 0) if p < 1 else torch.zeros(40, 100)
     torch.testing.assert_close(out.cpu(), expected)
     for train in (True, False):

@@ -80,5 +80,5 @@ def test_the_first_version_without_a_least_share():
     index, selected = torch.empty(1, dtype=torch.int64, device=DEVICE), torch.empty(1, 4, device=DEVICE)
     q = torch.tensor([[10.0, 0.1, 1.0, 1.0]], device=DEVICE)
     call("aclnnTopKTopPSample", logits, k, p, q, 1e-8, True, 32, index, selected)
-    assert index.item() == 2  # the second by likelihood, of which the weight is a hundredth of the first's
+    assert index.item() == 2  # the second by probability has a hundredth of the first one's weight
     assert selected.tolist() == [[-torch.inf, 3.0, 2.0, -torch.inf]]

@@ -12,7 +12,7 @@ from sequences import KEYS, QUERIES, allowed_by, gathered, parts, scores_of, see
 @pytest.mark.parametrize("layout", ["BSND", "TND"])
 @pytest.mark.parametrize("kind", ["dense", "sparse", "sinks"])
 def test_loss_of_the_scores(layout, kind):
-    """Its target is the mean over heads of what an attention gives to each key."""
+    """The loss's target is the mean over heads of an attention's weight of each key."""
     rows, columns = ((3, 3), (5, 5)) if layout == "BSND" else (QUERIES, KEYS)
     heads = 4 if kind == "dense" else 1
     shapes = (

@@ -72,7 +72,7 @@ test_definitions = definitions(
 )
 
 
-@pytest.mark.parametrize("position", [9, -1, 6])  # after the window, before it, and in the padding
+@pytest.mark.parametrize("position", [9, -1, 6])  # positions after the window, before it, and in the padding
 def test_max_pool_refuses_a_mask_that_it_did_not_write(capfd, position):
     x, options = torch.randn(2, 3, 4, 4).to(DEVICE), ([3, 3], [2, 2], [1, 1], [1, 1], False)
     maxima, mask = torch.ops.aten.max_pool2d_with_indices(x, *options)

@@ -10,9 +10,9 @@ import traceback
 from pathlib import Path
 
 url, function, backend, seconds = sys.argv[1:]
-faulthandler.dump_traceback_later(0.9 * float(seconds))  # on standard error, which is the outcome if nothing else is
+faulthandler.dump_traceback_later(0.9 * float(seconds))  # the outcome on standard error, if nothing else is written
 sys.path.append(str(Path(__file__).parents[2]))
-os.environ["TORCH_DIST_INIT_BARRIER"] = "1"  # a process whose function is done at once must not leave before the others are connected
+os.environ["TORCH_DIST_INIT_BARRIER"] = "1"  # a process that finishes early must not leave before the others are connected
 
 import torch_aclnn  # noqa: E402, F401
 import torch  # noqa: E402

@@ -13,7 +13,7 @@ import torch_aclnn  # noqa: F401
 from hccl_interface import FP32, SUM, Floats, acl, communicators, hccl, ok, on_each_device
 
 NO_STREAM = c_void_p(0x1234)
-UNTIL_TOLD = 20  # seconds; a failure that nobody asked for is told two seconds after it came
+UNTIL_TOLD = 20  # seconds; a failure is reported two seconds after it occurred if nobody asks for it
 
 
 def asynchronous_error(comm: Any) -> int:
@@ -21,7 +21,7 @@ def asynchronous_error(comm: Any) -> int:
     while error.value == 0 and time.monotonic() < end:
         time.sleep(0.05)
         ok(hccl.HcclGetCommAsyncError(comm, byref(error)))
-    acl.aclrtSynchronizeStream(None)  # until then what comes after the failure is skipped
+    acl.aclrtSynchronizeStream(None)  # until then, operations after the failure are skipped
     return error.value
 
 

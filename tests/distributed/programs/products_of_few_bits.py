@@ -36,7 +36,7 @@ def powers(*shape: int) -> list[torch.Tensor]:
 
 def spread(exponents: torch.Tensor, axis: int, size: int) -> torch.Tensor:
     """The powers of two of each number along an axis, which have pairs in the last dimension."""
-    pairs = torch.exp2(exponents.double() - 127).movedim(axis - 1, -2).flatten(-2)  # the pairs are a dimension more
+    pairs = torch.exp2(exponents.double() - 127).movedim(axis - 1, -2).flatten(-2)  # pairs add a dimension
     return pairs.repeat_interleave(32, -1)[..., :size].movedim(-1, axis)
 
 

@@ -56,7 +56,7 @@ void executors_are_released_once() {
     aclTensor *grad = tensor(kPooled, memory), *out = tensor(kShape, memory + 4);
     phase1(nullptr, out, ACLNN_ERR_PARAM_NULLPTR);
 
-    CHECK(phase2(phase1(grad, out)) == ACLNN_SUCCESS);                    // consumed
+    CHECK(phase2(phase1(grad, out)) == ACLNN_SUCCESS);                    // phase 2 consumes the executor
     CHECK(phase2(phase1(grad, out), memory) == ACLNN_ERR_RUNTIME_ERROR);  // consumed although there is no such stream
     CHECK(aclDestroyAclOpExecutor(phase1(grad, out)) == ACLNN_SUCCESS);   // never run
 

@@ -39,7 +39,7 @@ def test_new_handle_in_the_place_of_a_destroyed_one_does_not_pass_for_it(aclnn, 
     with aclnn.call(entry_point, GOOD[entry_point]) as call:
         assert call.phase1() == 0, aclnn.message()
         call.destroy_handle(ENTRY_POINTS[entry_point].first)
-        others = [aclnn.tensor(Tensor((2, 2)), (4,), None) for _ in range(200)]  # more than wait to be used again
+        others = [aclnn.tensor(Tensor((2, 2)), (4,), None) for _ in range(200)]  # more handles than wait to be used again
         assert call.phase2(stream) == INVALID
         for handle in others:
             aclnn.destroy("Tensor", handle)

@@ -124,7 +124,7 @@ def test_strided_tensors(aclnn, stream, contract):
     _, numbers, *_ = contract.calls()
     read = [name for name in ("gradOutput", "indices") if name in contract.good]
     every = layouts(contract.dims + 2)
-    of_result = every[0 if contract.contiguous_output else -1]  # where indices are read too
+    of_result = every[0 if contract.contiguous_output else -1]  # for operators that read indices too
     for dtype in (contract.listed[0], contract.listed[-1]):
         for first in every:
             for second in every:

@@ -126,7 +126,7 @@ def destroyed_while_busy(function: str) -> list[str]:
 def launched_by_a_callback() -> list[str]:
     stream, seen = new_stream(), []
     launch(stream, lambda: launch(stream, lambda: seen.append("inner")))
-    for _ in range(2):  # the first one may come before the inner launch
+    for _ in range(2):  # the first call may come before the inner launch
         acl.ok("aclrtSynchronizeStream", stream)
     return seen
 
@@ -180,6 +180,6 @@ results = {
 }
 print(json.dumps(results), flush=True)
 last = new_stream()
-if sys.argv[2:] == ["end busy"]:  # the process waits for what runs, and for what comes after
+if sys.argv[2:] == ["end busy"]:  # the process waits for running tasks, and for later ones
     launch(last, lambda: time.sleep(0.1))
     acl.ok("aclrtMemsetAsync", acl.create("aclrtMalloc", 16, 0), 16, 1, 16, last)

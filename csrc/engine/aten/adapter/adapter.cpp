@@ -46,7 +46,7 @@ class Values {
     char* all() { return memory_ ? memory_.get() : inline_.data(); }
     void* at(size_t i) { return all() + adapter_.offsets[i]; }
 
-    bool has_input_as_output = false;  // an input that is an output exactly
+    bool has_input_as_output = false;  // whether an output is an input with the same memory and shape
 
    private:
     const Adapter& adapter_;
@@ -213,7 +213,7 @@ void refuse_scalar(const Adapter& adapter, const void* const* arguments) {
 
 // Refuses data types that the body does not compute, which is tried the first time that the entry point comes with them.
 void require_computable(const Adapter& adapter, const void* const* arguments, const aclOpExecutor& executor, char* values) {
-    if (executor.launch) return;  // ranks that wait for each other have no turn for a trial
+    if (executor.launch) return;  // a trial cannot run where ranks wait for each other
     const uint64_t types = adapter.type_signature(values) ^ reinterpret_cast<uintptr_t>(&adapter);
     const uint64_t signature = (types ^ types >> 32) | 1;  // never 0
     if (is_known(signature)) return;
@@ -234,7 +234,7 @@ void explain(const Adapter& adapter, Values& values, const Error& error) {
     const std::string_view text = error.what();
     const bool is_zero = text == "ZeroDivisionError",
                is_position = text.find("out of range") != text.npos || text.find("bounds") != text.npos;
-    std::string whole;  // the parameters that may be positions
+    std::string whole;  // names of the parameters that may be positions
     for (size_t i = 0; i < adapter.count && (is_zero || is_position); ++i) {
         const char* const parameter = adapter.entry.parameter(i);
         const std::string_view name = parameter;

@@ -30,7 +30,7 @@ void run_plainly(const std::function<void()>& body);
 
 // What the record says of the data types of a tensor, or of each member of a list, besides those that are listed with the parameter.
 struct TensorTypes {
-    int8_t same_as = -1;  // the argument whose data type it may have, too: where none are listed, it must
+    int8_t same_as = -1;  // the argument whose data type it may have; if `types` lists none, it must
     // The result's data type must be one to which those of all operands convert.
     bool is_operand = false, is_result = false;
 };
@@ -45,7 +45,7 @@ struct ErasedKind {
     bool (*visit_tensors)(void* value, const std::function<void(at::Tensor&)>& visit);
     KeptArgument (*keep)(const void* argument);
     enum class Handle : uint8_t { other, scalar, tensor, tensors } handle;
-    bool is_written;  // whether its tensors are
+    bool is_written;  // whether phase 2 writes its tensors
     // The tensor that is written and not read; null if there is none.
     const at::Tensor* (*output)(const void* value);
     // Each is null unless the kind is one of dimensions, one that decides how phase 2 launches the operator, or one of a handle.
@@ -119,8 +119,8 @@ struct Adapter {
     size_t count;
     void (*check)(const Adapter& adapter, char* values);
     void (*body)(const Adapter& adapter, char* values);
-    uint64_t (*type_signature)(char* values);  // trial.h
-    int starts_from;                           // the argument of which the body's output is a copy; it may be the output; or -1
+    uint64_t (*type_signature)(char* values);  // see trial.h
+    int starts_from;                           // the argument that is copied to the output before the body; the two may be one; or -1
     bool is_filled;                            // each element gets the same value, so elements of the output may share memory
     bool computes_first;                       // the body computes all results before it writes one
 };

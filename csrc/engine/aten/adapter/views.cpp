@@ -54,7 +54,7 @@ at::Tensor view_of(void* memory, size_t bytes, at::IntArrayRef sizes, at::IntArr
 
 void leave_views(at::Tensor& view) {
     if (view.use_count() != 1 || view.storage().use_count() != 1) return;
-    const bool owns_memory = view.storage().data_ptr().get_context() != nullptr;  // a trial's
+    const bool owns_memory = view.storage().data_ptr().get_context() != nullptr;  // the memory of a trial
     if (!owns_memory && view.unsafeGetTensorImpl()->autograd_meta() == nullptr) left_views().put(std::move(view));
 }
 

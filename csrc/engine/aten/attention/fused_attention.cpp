@@ -31,10 +31,10 @@ at::Tensor product(const at::Tensor& left, const at::Tensor& right, double facto
 }  // namespace
 
 OptTensor hidden_scores(int64_t rows, int64_t columns, const AttentionOptions& o) {
-    if (!o.mask) return std::nullopt;  // neither modes nor distances count then
+    if (!o.mask) return std::nullopt;  // without a mask, modes and distances do not matter
     const bool all_near = o.before >= rows - 1 && o.after >= columns - 1;
     if (o.mode == 1 || (o.mode == 0 && all_near)) return o.mask->to(at::kBool);
-    const int64_t last = o.mode > 2 ? columns - rows : 0;  // the columns that the first row has before or below it
+    const int64_t last = o.mode > 2 ? columns - rows : 0;  // the column of the diagonal in the first row
     const at::Tensor distance = at::arange(-last, columns - last) - at::arange(rows).unsqueeze(1);
     if (o.mode == 2 || o.mode == 3) return distance > 0;
     const at::Tensor far = (distance > o.after).logical_or(distance < -o.before);

@@ -29,7 +29,7 @@ struct InferenceAttention {
 
     // The layouts of the query and of the result; the layout of the result, if it differs, follows an underscore.
     std::string_view query_layout() const { return layout.substr(0, layout.find('_')); }
-    std::string_view out_layout() const { return layout.substr(layout.rfind('_') + 1); }  // npos + 1 is 0
+    std::string_view out_layout() const { return layout.substr(layout.rfind('_') + 1); }  // where find() fails, npos + 1 is 0
     bool is_packed() const { return query_layout().find('T') != std::string_view::npos; }
     int64_t heads_of_key() const { return key_heads == 0 ? heads : key_heads; }
     int64_t batch_size() const;

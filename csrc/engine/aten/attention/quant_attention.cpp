@@ -64,7 +64,7 @@ struct EightBitAttention {
     at::Tensor values() const { return scaled(value.values(), value_features(), value_scale); }
     at::Tensor scores(const at::Tensor& queries, const at::Tensor& keys) const {
         at::Tensor scores = at::matmul(queries, keys.transpose(2, 3)).mul_(scale);
-        const at::Tensor none = at::zeros({}, at::kBool);  // distances count without a mask, too
+        const at::Tensor none = at::zeros({}, at::kBool);  // distances apply without a mask too
         const AttentionOptions options{std::nullopt, none, scale, 1, before, after, 0};
         if (const auto hidden = hidden_scores(scores.size(2), scores.size(3), options)) scores.masked_fill_(*hidden, -INFINITY);
         return scores;

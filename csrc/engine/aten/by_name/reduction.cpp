@@ -22,7 +22,7 @@ std::vector<int64_t> dimensions(const Call& call) {
 template <class Reduce>
 at::Tensor one_by_one(const Call& call, at::Tensor x, Reduce reduce) {
     for (const int64_t d : dimensions(call)) x = reduce(x, d);
-    return x;  // its dimensions stay, of one element each, as write() needs no other shape
+    return x;  // the result keeps dimensions of one element, as write() needs no other shape
 }
 
 }  // namespace

@@ -64,7 +64,7 @@ static Expected with_classes(const at::Tensor& self, int64_t axis, int64_t class
 
 // The result is onValue where the class is the one that the element names, and offValue elsewhere.
 static void compute(const call::OneHot& a) {
-    if (a.out.numel() == 0) return;  // there are no numbers of all classes to make, which may be as many as the caller likes
+    if (a.out.numel() == 0) return;  // returns before it makes all classes, which may be too many for memory
     std::vector<int64_t> along_axis(a.self.dim() + 1, 1);
     along_axis[at::maybe_wrap_dim(a.axis, a.self.dim() + 1)] = a.numClasses;
     const at::Tensor classes = at::arange(a.numClasses, a.self.options()).reshape(along_axis);

@@ -9,7 +9,7 @@
 using namespace torch_aclnn::host::aten;
 
 namespace torch_aclnn::host::aten::kind {
-struct Position : Int {};  // beyond the ends it means the end; what is left between two of them is the shape of the output
+struct Position : Int {};  // a position beyond an end means the end; the output's shape is what lies between two of them
 using Sections = PlainKind<uint64_t>;
 }  // namespace torch_aclnn::host::aten::kind
 

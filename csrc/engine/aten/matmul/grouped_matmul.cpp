@@ -156,7 +156,7 @@ at::Tensor product(const at::Tensor& x, const Grouped& a, int64_t i, const OptTe
     if (has_members(a.antiquantScale)) weight = dequantised(weight, a, i, one_for_all);
     at::Tensor result = at::matmul(exact ? to_double(x) : upcast(x), weight);
     const at::Tensor bias = has_members(a.bias) ? parameter("bias", a.bias, i, one_for_all) : at::Tensor();
-    const bool early = bias.defined() && (!integers || bias.scalar_type() == at::kInt);  // before the scales, as integers are
+    const bool early = bias.defined() && (!integers || bias.scalar_type() == at::kInt);  // added before the scales
     if (early) result = result + bias.to(result.scalar_type());
     if (has_members(a.scale)) result = result * scale_values(parameter("scale", a.scale, i, one_for_all));
     if (row_scale) result = result * to_double(*row_scale).unsqueeze(-1);

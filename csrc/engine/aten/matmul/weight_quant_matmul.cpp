@@ -1,4 +1,4 @@
-// Products of floating point numbers with a weight of eight or four bits, and of numbers that have so few bits themselves.
+// Matmuls of floating-point numbers with a weight of eight or four bits, and of floating-point numbers of eight bits.
 
 #include "engine/aten/matmul/matmul.h"
 #include "engine/aten/quantization/low_precision_floats.h"

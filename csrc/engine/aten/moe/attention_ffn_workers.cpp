@@ -9,7 +9,7 @@ using namespace torch_aclnn::host::aten;
 namespace {
 
 constexpr int32_t kNoExpert = std::numeric_limits<int32_t>::max();  // torch_npu fills the window with it
-constexpr int32_t kExpertsEnd = 1'000'000;                          // op-plugin's test draws the line here
+constexpr int32_t kExpertsEnd = 1'000'000;                          // op-plugin's test counts numbers below this as experts
 
 // The copies of tokens that sessions have sent for one micro batch, each with its expert.
 struct Arrived {
@@ -183,7 +183,7 @@ static void compute(const call::FfnWorkerBatching& a) {
     if (context.run_flag != 0 && (context.micro_batch_size != a.maxOutShape[1] || context.selected_expert_num != a.maxOutShape[2]))
         refuse("maxOutShape", c10::str("the context's sizes, ", context.micro_batch_size, " and ", context.selected_expert_num),
                c10::str(a.maxOutShape));
-    Arrived arrived;  // nothing, once the workers are stopped
+    Arrived arrived;  // empty once the workers are stopped
     if (context.run_flag != 0)
         arrived = a.needSchedule ? await_group(a.scheduleContext, std::max<int64_t>(context.session_num, 1)) : from_buffers(context);
     write_batch(a, context, arrived);

@@ -63,7 +63,7 @@ class Exchange {
     const Collective& group_;
     std::vector<int64_t> sent_, received_;
     at::Tensor copies_, counts_;
-    at::Tensor by_slot_, by_rank_;  // the row in the order of ranks for each in that of slots, and the other way round
+    at::Tensor by_slot_, by_rank_;  // by_slot_: for each row in the order of slots its row in that of ranks; by_rank_: the reverse
 };
 
 }  // namespace torch_aclnn::host::aten

@@ -122,7 +122,7 @@ static void compute(const call::MhcPostBackward& a) {
 static void compute(const call::MhcSinkhorn& a) {
     const double epsilon = a.eps;
     std::vector<at::Tensor> norms{at::softmax(a.x, -1) + epsilon};
-    std::vector<at::Tensor> sums{at::zeros_like(a.x.select(-1, 0))};  // there is none of the softmax
+    std::vector<at::Tensor> sums{at::zeros_like(a.x.select(-1, 0))};  // the softmax has no sum
     for (int64_t k = 1; k < 2 * a.numIters; k++) {
         const at::Tensor sum = norms.back().sum(summed_dim(k), true) + epsilon;
         norms.push_back(norms.back() / sum);

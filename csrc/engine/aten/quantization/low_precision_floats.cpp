@@ -29,7 +29,7 @@ double number_of_code(const FloatFields& fields, int code) {
     const int exponent = code >> fields.mantissa & ((1 << fields.exponent) - 1), mantissa = code & ((1 << fields.mantissa) - 1);
     if (fields.dtype == ACL_FLOAT8_E4M3FN && (code & 0x7F) == 0x7F) return kNoNumber;
     if (fields.dtype == ACL_FLOAT8_E5M2 && exponent == 31) return mantissa == 0 ? kInfinite : kNoNumber;
-    const int whole = exponent == 0 ? 0 : 1 << fields.mantissa;  // a hidden one
+    const int whole = exponent == 0 ? 0 : 1 << fields.mantissa;  // the hidden bit of normal numbers
     return std::ldexp(whole + mantissa, std::max(exponent, 1) - fields.bias - fields.mantissa);
 }
 
@@ -87,7 +87,7 @@ const NumberTable& number_table(aclDataType dtype) {
 }
 
 int64_t code_of_no_number(aclDataType dtype) {
-    if (has_half_a_byte(dtype)) return 0;  // there is none
+    if (has_half_a_byte(dtype)) return 0;  // these types have no such number
     return dtype == ACL_HIFLOAT8 ? 128 : dtype == ACL_FLOAT8_E8M0 ? 255 : 127;
 }
 

@@ -43,7 +43,7 @@ class PackableTensor {
     const char* name_;
     at::Tensor stored_;              // the memory of a tensor in FRACTAL_NZ
     std::optional<Layout> layout_;   // set if the tensor is in FRACTAL_NZ
-    std::vector<int64_t> in_order_;  // the sizes of what lies in FRACTAL_NZ
+    std::vector<int64_t> in_order_;  // the sizes in FRACTAL_NZ
     aclDataType float_type_ = ACL_DT_UNDEFINED;
     int64_t numbers_in_one_ = 1;
     int64_t packed_dim_ = 0;

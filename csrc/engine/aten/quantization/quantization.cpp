@@ -63,14 +63,14 @@ void quantise_dynamically(const at::Tensor& x, std::string_view rows, bool symme
                           const OptTensor& offset_out) {
     const std::vector<int64_t> dims = dims_of_one_scale(x, rows);
     const int64_t largest = y.largest(), smallest = -largest - 1;
-    if (x.numel() == 0) {  // nothing is the largest
+    if (x.numel() == 0) {  // an empty tensor has no largest element
         write(scale_out, x.sum(dims, true));
         write(offset_out, x.sum(dims, true));
         return;
     }
     const at::Tensor most = x.amax(dims, true), least = x.amin(dims, true);
     const at::Tensor scale = symmetric ? at::maximum(most, -least) / largest : (most - least) / (largest - smallest);
-    const at::Tensor flat = scale == 0;  // nothing to divide by: the numbers are all the same
+    const at::Tensor flat = scale == 0;  // where the scale is 0, all numbers are the same
     const at::Tensor offset = symmetric ? at::zeros_like(scale) : at::where(flat, at::zeros_like(scale), largest - most / scale);
     y.store(at::where(flat, x, x / scale + offset));
     write(scale_out, scale);

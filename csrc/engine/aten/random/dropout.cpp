@@ -21,7 +21,7 @@ void drop(at::Tensor& out, at::Tensor& mask_out, const at::Tensor& input, double
 }  // namespace
 
 static void compute(const call::DropoutBackward& a) {
-    if (a.scale == 1) return write(a.out, a.gradOutput);  // whatever the mask says: nothing was dropped
+    if (a.scale == 1) return write(a.out, a.gradOutput);  // with a scale of 1 nothing was dropped, whatever the mask says
     write(a.out, a.scale == 0 ? at::zeros_like(a.gradOutput) : dropped(a.gradOutput, a.mask, a.scale));
 }
 // The mask is left alone where nothing depends on it.

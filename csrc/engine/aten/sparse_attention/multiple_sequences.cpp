@@ -122,7 +122,7 @@ AllowedAttention::AllowedAttention(const at::Tensor& query, const at::Tensor& ke
     const at::Tensor from = maximum.masked_fill(maximum.eq(-kInfinity), 0), powers = at::exp(scores - from);
     sum = powers.sum(2, true);
     if (sink) sum = sum + at::exp(upcast(*sink).view({-1, 1, 1}) - from);
-    probabilities = powers / sum.masked_fill(sum.eq(0), 1);  // a row that sees nothing has none
+    probabilities = powers / sum.masked_fill(sum.eq(0), 1);  // a row that sees no key has no probabilities
 }
 
 AllowedAttention::Gradients AllowedAttention::backward(const at::Tensor& grad) const {

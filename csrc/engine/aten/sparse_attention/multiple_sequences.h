@@ -73,7 +73,7 @@ struct AllowedAttention {
 int64_t read_causal_mode(const char* name, int64_t mode);
 
 namespace kind {
-using CausalMode = Kind<int64_t, int64_t, int64_t, read_causal_mode>;  // 0 all, 3 what `seen` has
+using CausalMode = Kind<int64_t, int64_t, int64_t, read_causal_mode>;  // 0: all keys; 3: those that `seen` has
 using NoDistance = Between<int64_t, kUnbounded, kUnbounded>;           // how far a token sees before or behind itself
 }  // namespace kind
 

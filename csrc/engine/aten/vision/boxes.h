@@ -56,7 +56,7 @@ struct Overlap {
     at::Tensor complete() const {
         const at::Tensor shapes = angle().square() * (4 / (M_PI * M_PI));
         const at::Tensor weight = shapes / (1 + kEpsilon - share() + shapes);
-        return distant() - shapes * weight.detach();  // a constant of the gradient
+        return distant() - shapes * weight.detach();  // the gradient treats this as a constant
     }
 };
 

@@ -42,7 +42,7 @@ struct Deformation {
             {offset.size(0), modulated ? 3 : 2, deformable_groups, kernel[0], kernel[1], offset.size(2), offset.size(3)});
         return apart.permute({1, 0, 2, 5, 3, 6, 4}).flatten(3).flatten(1, 2).unsqueeze(2);
     }
-    at::Tensor offset_of(const at::Tensor& numbers, const at::Tensor& offset) const {  // the opposite
+    at::Tensor offset_of(const at::Tensor& numbers, const at::Tensor& offset) const {  // the inverse of numbers()
         const at::Tensor apart =
             numbers.reshape({modulated ? 3 : 2, offset.size(0), deformable_groups, offset.size(2), kernel[0], offset.size(3), kernel[1]});
         return apart.permute({1, 0, 2, 4, 6, 3, 5}).reshape(offset.sizes());

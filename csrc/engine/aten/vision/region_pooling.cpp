@@ -12,11 +12,11 @@ namespace {
 struct Regions {
     const char* name;  // the parameter's name
     const at::Tensor& boxes;
-    int64_t height, width;  // cells
+    int64_t height, width;  // the size of the result, in cells
     double scale;
     int64_t samples;  // per direction of a cell; 0: as many as it has pixels
-    bool aligned;     // pixels are at the middle of their squares
-    int64_t end = 0;  // is added to the second corner, as where that is the last pixel
+    bool aligned;     // whether pixels are at the middle of their squares
+    int64_t end = 0;  // added to the second corner, if that is the last pixel's
 
     Expected pooled(const at::Tensor& self) const {
         const at::IntArrayRef sizes = self.sizes();

@@ -17,20 +17,20 @@ struct Config {
     Product product = Product::a2;          // follows from soc_name
     int device_count = 1;                   // TORCH_ACLNN_HOST_DEVICES, or LOCAL_WORLD_SIZE: the machine's
     size_t memory_bytes = size_t{8} << 30;  // TORCH_ACLNN_HOST_MEMORY, per device
-    bool dry_run = false;                   // TORCH_ACLNN_HOST_COMPUTE=0: nothing is computed but what is known and small
-    size_t known_bytes = size_t{16} << 20;  // TORCH_ACLNN_HOST_KNOWN: how much of it a task may write
+    bool dry_run = false;                   // TORCH_ACLNN_HOST_COMPUTE=0: only small tensors of known values are computed
+    size_t known_bytes = size_t{16} << 20;  // TORCH_ACLNN_HOST_KNOWN: the bytes of known values that a task may write
     double expert_load = 1;                 // TORCH_ACLNN_HOST_EXPERT_LOAD: a dry run's load of the first half of experts over the mean
     int thread_count = 1;                   // TORCH_ACLNN_HOST_THREADS
     bool allow_float64 = false;             // TORCH_ACLNN_HOST_MODE=float64
     bool hf32 = false;                      // TORCH_ACLNN_HOST_MODE=hf32: products round FLOAT as cubeMathType permits
     bool strict = false;                    // TORCH_ACLNN_HOST_MODE=strict: refuse what the documents do not promise
-    bool unspecified = false;               // TORCH_ACLNN_HOST_MODE=unspecified: what no document promises is no help
-    bool npu_workspace = false;             // TORCH_ACLNN_HOST_MODE=npu_workspace, and in a dry run: they ask for what NPUs ask for
+    bool unspecified = false;               // TORCH_ACLNN_HOST_MODE=unspecified: what no document promises is deliberately different
+    bool npu_workspace = false;             // TORCH_ACLNN_HOST_MODE=npu_workspace, and dry runs: workspaces are as large as on NPUs
     bool use_workspace = false;             // TORCH_ACLNN_HOST_MODE=workspace: entry points ask for a workspace and write over it
     bool keep_handles = false;              // TORCH_ACLNN_HOST_MODE=keep_handles: phase 2 needs no handles of phase 1
     bool list_leaks = false;                // TORCH_ACLNN_HOST_MODE=leaks: aclFinalize lists handles and executors that were not destroyed
     bool compare_ranks = true;              // TORCH_ACLNN_HOST_CHECK_COLLECTIVES: ranks compare what they are about to do
-    bool rank_alone = false;                // TORCH_ACLNN_HOST_RANK_ALONE: a rank has no peers, and takes them to hold what it holds
+    bool rank_alone = false;                // TORCH_ACLNN_HOST_RANK_ALONE: there are no other ranks; their values are taken for this one's
     bool asynchronous = false;              // TORCH_ACLNN_HOST_MODE=async: each stream runs its work on a thread of its own
     int delay_seed = 0;                     // TORCH_ACLNN_HOST_DELAYS: work is delayed at random; 0: it is not
     bool check_streams = false;             // TORCH_ACLNN_HOST_MODE=check_streams: report unordered uses of memory on two streams

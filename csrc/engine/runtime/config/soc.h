@@ -11,9 +11,9 @@ namespace torch_aclnn::host {
 struct ProductTraits {
     Product product;
     const char* name;            // the name that messages use
-    bool has_bf16;               // lists BF16 for what is FLOAT and FLOAT16 elsewhere
-    bool cube_takes_float32;     // matrix products, and what the document counts among them, without a conversion to FLOAT16
-    bool has_overflow_register;  // its arithmetic has no infinities (see stream/overflow.h)
+    bool has_bf16;               // pages list BF16 where they list FLOAT and FLOAT16
+    bool cube_takes_float32;     // whether operators on the matrix unit take FLOAT without a conversion to FLOAT16
+    bool has_overflow_register;  // whether its arithmetic has no infinities (see stream/overflow.h)
 };
 TORCH_ACLNN_HOST_API const ProductTraits& traits_of(Product product);
 

@@ -102,7 +102,7 @@ class WarningListener final : public std::streambuf {
 
 // The listener is never destroyed, because warnings still come while the process exits.
 void listen_to_warnings() {
-    static const std::ios_base::Init streams;  // the library may be loaded before any other that uses them
+    static const std::ios_base::Init streams;  // initialises the streams, because the library may be loaded before any other that uses them
     std::cerr.rdbuf(new WarningListener(std::cerr.rdbuf()));
 }
 

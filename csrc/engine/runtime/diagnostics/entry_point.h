@@ -47,7 +47,7 @@ class TORCH_ACLNN_HOST_API EntryPoint {
 
     torchAclnnEntryPoint description_;
     std::atomic<uint64_t> own_calls_{0};
-    std::atomic<uint64_t>* calls_;  // only ever counts up, so that a reset needs no lock either
+    std::atomic<uint64_t>* calls_;  // only increased, so that a reset needs no lock either
     std::atomic<uint64_t> calls_at_reset_{0};
 };
 

@@ -9,7 +9,7 @@
 namespace torch_aclnn::host {
 
 struct EndedTask {
-    const char* name;  // never freed
+    const char* name;  // a string that is never freed
     int device, stream;
     int64_t begin, end;  // nanoseconds of Unix time
 };

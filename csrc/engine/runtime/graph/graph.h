@@ -22,7 +22,7 @@ struct KeptTask {
         if (task != nullptr) task->finish();
     }
     Task* task = nullptr;
-    std::recursive_mutex running;  // two replays may come to it at once
+    std::recursive_mutex running;  // two replays may run at once
 };
 
 // The steps are in the order in which they were captured, which fulfils what the events between the streams demand; a replay does them in

@@ -33,7 +33,7 @@ class AccessHistory {
    private:
     struct Range {
         uintptr_t end;
-        std::vector<MemoryTouch> touches;  // the last write first, if there is one, then for each stream its last read since
+        std::vector<MemoryTouch> touches;  // the last write, if there is one, followed by each stream's last read since
     };
 
     void split_at(uintptr_t address);

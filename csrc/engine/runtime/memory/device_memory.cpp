@@ -33,7 +33,7 @@ std::optional<DeviceMemory> look_up(const void* address, size_t wanted) {
 
 std::optional<DeviceMemory> device_memory_at(const void* address, size_t wanted) {
     const LastBlock& last = last_block;
-    const size_t from_base = reinterpret_cast<uintptr_t>(address) - last.base;  // beyond the size for an address in front of the block
+    const size_t from_base = reinterpret_cast<uintptr_t>(address) - last.base;  // huge if it is in front of the block
     if (from_base < last.size && last.version == device_memory_version() && last.size - from_base >= wanted)
         return DeviceMemory{last.size - from_base, last.device};
     return look_up(address, wanted);

@@ -19,7 +19,7 @@ struct MemoryRecord {
     const char* made_by;  // the C function
     bool is_freed;
     CallStack made_at, freed_at;  // with TORCH_ACLNN_HOST_MODE=isolate or leaks
-    uint64_t freed_before = 0;    // how many were freed before it was
+    uint64_t freed_before = 0;    // how many blocks were freed before it
 };
 
 class MemoryHistory {
@@ -57,8 +57,8 @@ class MemoryHistory {
 
     mutable std::mutex mutex_;
     std::map<uintptr_t, MemoryRecord> records_;
-    std::deque<uintptr_t> freed_;  // where memory was, in the order in which it was freed
-    uint64_t forgotten_ = 0;       // how many are gone from the front
+    std::deque<uintptr_t> freed_;  // addresses of freed memory, in the order in which it was freed
+    uint64_t forgotten_ = 0;       // how many have been removed from the front
 };
 
 inline constexpr auto& memory_history = lasting<MemoryHistory>;

@@ -17,7 +17,7 @@ class MemoryRange {
     // that is in no allocation: it is the program's.
     MemoryRange(const char* parameter, const void* address, size_t bytes, Side side = Side::any, const char* kind = nullptr);
 
-    void* view() const;  // where the engine reads and writes it
+    void* view() const;  // the address at which the engine reads and writes it
     size_t bytes() const { return bytes_; }
     // The program may change such memory, or give it back, without the engine's knowledge.
     bool is_pageable() const { return allocations_ == nullptr; }
@@ -31,7 +31,7 @@ class MemoryRange {
     const char* parameter_;
     void* address_;
     size_t bytes_;
-    AllocationMap* allocations_ = nullptr;  // where it was found
+    AllocationMap* allocations_ = nullptr;  // the map that has its allocation
     uint64_t version_ = 0;
 };
 

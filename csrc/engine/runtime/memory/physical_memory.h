@@ -10,7 +10,7 @@ namespace torch_aclnn::host {
 class Physical {
    public:
     Physical(Device& device, size_t size);                 // 207001 if the device's budget or the machine has not that much
-    Physical(Device& device, const SharedMemory& shared);  // another process's, out of that one's budget
+    Physical(Device& device, const SharedMemory& shared);  // memory of another process, within that process's budget
     ~Physical();
     Physical(const Physical&) = delete;
     Physical& operator=(const Physical&) = delete;
@@ -29,7 +29,7 @@ class Physical {
     const std::shared_ptr<MemoryFile> file_;
     const size_t size_;
     int64_t offset_ = 0;
-    bool is_poisoned_ = false;  // when it is first mapped
+    bool is_poisoned_ = false;  // poisoned when it is first mapped
     std::mutex share_mutex_;
     uint64_t share_ = 0;
 };

@@ -19,7 +19,7 @@ thread_local aclmdlRICaptureMode mode_of_thread = ACL_MODEL_RI_CAPTURE_MODE_GLOB
 struct Captures {
     std::mutex mutex;
     std::set<ActiveCapture*> all;
-    std::atomic<size_t> count{0};  // read without the lock: mostly there is none
+    std::atomic<size_t> count{0};  // read without the lock, because usually no capture is active
 
     void recount() { count.store(all.size(), std::memory_order_release); }
 };

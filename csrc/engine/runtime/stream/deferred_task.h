@@ -41,7 +41,7 @@ class TORCH_ACLNN_HOST_API DeferredTask {
     const uint64_t launch_;
     const PendingWork before_;
     std::shared_ptr<Failure> failure_before_;
-    std::shared_ptr<Completion> completion_;  // null when it is over
+    std::shared_ptr<Completion> completion_;  // null after its end
     int64_t began_ = 0;                       // the time of its start, with a trace
 };
 

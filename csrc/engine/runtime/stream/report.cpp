@@ -153,7 +153,7 @@ void process_report(int32_t timeout) {
     const auto subscriber = subscriptions().of_thread(pthread_self());
     const auto report = subscriber->take(timeout);
     if (report == nullptr) {
-        (void)subscriptions().of_thread(pthread_self());  // 107012 if the last stream left meanwhile
+        (void)subscriptions().of_thread(pthread_self());  // returns 107012 if the last stream left meanwhile
         throw Error(ACL_ERROR_RT_REPORT_TIMEOUT, text("no callback came within ", timeout, " ms"));
     }
     report->function(report->data);

@@ -67,7 +67,7 @@ void Stream::run_now(Task& task) {
 
 void Stream::submit_to_worker(Task& task) {
     StreamWorker& thread = worker();
-    thread.await_room();  // without the lock: what runs may need it
+    thread.await_room();  // outside the lock, which the running task may need
     std::unique_lock<Lock> lock(running_);
     auto place = defer(task.name(), task.origin());
     const auto completion = place->completion();

@@ -97,7 +97,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
     const std::shared_ptr<Demand> demand_ = std::make_shared<Demand>();
     PendingWork deferred_;
     std::shared_ptr<Failure> failure_;
-    std::unique_ptr<StreamWorker> worker_;  // made by the first task that it is to run
+    std::unique_ptr<StreamWorker> worker_;  // made for the first task
     const CallStack made_at_ = CallStack::for_leaks();
     std::atomic<bool> is_recorded_{false};
     mutable std::mutex recorder_mutex_;

@@ -42,7 +42,7 @@ void end_all_streams() {
     for (int index = 0; index < device_count(); ++index) {
         for (const auto& stream : streams_of(find_device("device", index))) {
             if (config().asynchronous) stream->wait(deadline);
-            const auto failure = stream->failure();  // the program that did not synchronise must see it
+            const auto failure = stream->failure();  // a program that did not synchronise must receive the failure here
             if (failure != nullptr && failure->claim()) print_unreported(*stream, failure->error(), "ends");
             stream->abandon(deadline);
         }

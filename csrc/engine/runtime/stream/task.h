@@ -56,7 +56,7 @@ class TORCH_ACLNN_HOST_API Task {
     virtual std::optional<Choice> choice() const { return std::nullopt; }
     // This is called in place of run() where a dry run does not compute the task.
     virtual void skip() {}
-    virtual void run() = 0;  // may throw an Error, whose code is kept, or anything else: ACL_ERROR_RT_AICORE_EXCEPTION
+    virtual void run() = 0;  // may throw an Error, whose code is kept; any other exception is ACL_ERROR_RT_AICORE_EXCEPTION
     virtual void finish() noexcept = 0;
     // This is called before a graph takes the task: what it needs must stay until finish(). Throws an Error if that cannot be.
     virtual void keep() {}

@@ -109,7 +109,7 @@ void StreamWorker::wait_by_chance(const Completion& completion) {
 void StreamWorker::await_demand(State& state, const Item& item) {
     const auto end = Completion::Clock::now() + kMaxDelay;
     while (!item.place->is_demanded() && Completion::Clock::now() < end) std::this_thread::sleep_for(kDemandPause);
-    if (!item.place->is_demanded()) state.demand->raise_to_all();  // the program may be doing something else while nothing waits
+    if (!item.place->is_demanded()) state.demand->raise_to_all();  // if nothing waits, the program may be doing something else
 }
 
 void StreamWorker::run(State& state, Item& item) {
