@@ -57,7 +57,7 @@ hypothesis.settings.register_profile("without a time limit", deadline=None)
 hypothesis.settings.load_profile("without a time limit")
 
 
-# Their tests start a process for each rank, use all cores, or share what one of them compiles: they run one after the other.
+# The tests in these folders start a process for each rank, use all cores, or share compiled files, so they run one after the other.
 ONE_BY_ONE = ("tests/distributed/", "tests/fuzz/", "tests/sanitizers/")
 
 
@@ -139,7 +139,7 @@ def _skip_what_is_not_offered(item: pytest.Item) -> Generator[None, object, obje
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_setup(item: pytest.Item) -> Generator[None, object, object]:
-    """Skip a test for which a fixture asks for what is not offered here."""
+    """Skip a test if one of its fixtures is not offered here."""
     return (yield from _skip_what_is_not_offered(item))
 
 

@@ -31,7 +31,7 @@ _FACTS = {
 }
 _WORDS = "contiguous if strict|contiguous|not empty"
 _UNWANTED = "nothing is written to it unless another argument asks for it"
-# What a version has of its base.
+# The keys that a version inherits from its base.
 _INHERITED = ("types", "requires", "starts_from", "does", "sound", "unchecked", "only_on")
 _KEYS = {
     "call",
@@ -58,7 +58,7 @@ class RecordError(ValueError):
 
 @dataclass(frozen=True)
 class Kind:
-    """What a parameter is: a kind of C++, and the values or data types to which the record restricts it.
+    """The kind of a parameter: its type in C++, and the values or data types to which the record restricts it.
 
     Attributes:
         name: of the C++ type in ``torch_aclnn::host::aten::kind``, such as ``In`` or ``Steps<2>``.
@@ -250,7 +250,7 @@ def read_all() -> list[Record]:
 
 
 def _rows(section: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    # Behind the records, `inplace` lists those of which a version in place differs in nothing that its name does not say.
+    # After the records, `inplace` lists versions in place that differ from their base only as their name says.
     yield from ((name, row) for name, row in section.items() if name != "inplace")
     for base in section.get("inplace", "").split():
         yield base.replace("aclnn", "aclnnInplace", 1), {"inplace": base}

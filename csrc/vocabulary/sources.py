@@ -139,7 +139,7 @@ def _shapes(record: Record) -> str:
 
 
 def _members(versions: list[Record]) -> list[tuple[Parameter, bool]]:
-    # Each parameter, and whether a version lacks it. One that is a tensor in one version and something else in another is no member.
+    # Each parameter, and whether a version lacks it. A parameter that is a tensor in one version only is no member.
     members: dict[str, list[Parameter]] = defaultdict(list)
     for record in versions:
         for parameter in record.parameters:

@@ -89,7 +89,7 @@ def values(data, dtype=None):
 
 
 def constant(recipe):
-    """The same, without a gradient."""
+    """Return the case without a gradient."""
     return replace(recipe, constant=True)
 
 

@@ -23,7 +23,7 @@ def assert_nearest(got, exact):
 
 
 def assert_nearest_rows(got, scale, exact):
-    """Check integers of which the largest of each row is that of the type, and the numbers by which the rows are divided."""
+    """Check integers, whose largest in each row is the type's, and the numbers by which the rows were divided."""
     numbers, expected = by_rows(exact, 7 if got.dtype == torch.int32 else 127)
     close(scale, expected, 1e-5)
     assert_nearest(got, numbers)

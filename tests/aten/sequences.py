@@ -95,7 +95,7 @@ def importance(weights, blocks, heads, selected):
 
 
 def check_places(places, sums):
-    """They name the largest sums; equal ones may be in any order."""
+    """Check that the places name the largest sums; equal ones may be in any order."""
     for heads in range(sums.shape[0]):
         for row in range(sums.shape[1]):
             count = min(places.shape[2], sums.shape[2])

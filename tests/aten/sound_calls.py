@@ -74,7 +74,7 @@ def _parsed(text: str) -> dict[str, str]:
 
 @functools.cache
 def stated(name: str) -> dict[str, str]:
-    """Return what the record of an entry point says of a sound call: by parameter, the shape, list, or value.
+    """Return the sound call of an entry point's record: by parameter, the shape, list, or value.
 
     A question mark in front of a name is for a value that the sound call has not, but another may.
     """
@@ -128,7 +128,7 @@ class Misshapen(NamedTuple):
 
 
 def misshapen(message: str) -> Misshapen | None:
-    """Return what a message of phase 1 says of a shape; None: it is of something else."""
+    """Return the shape that a message of phase 1 names, or None if it is not about a shape."""
     expected = r"shape \[([\w, ]*)\]|(\d+) elements|(?:at least )?(\d+)(?: or \d+)? dimensions?\b"
     found = re.search(rf": (\w+)(?:\[\d+\])?: expected (?:{expected}).*, got shape \[([\d, ]*)\]", message)
     if found is None:
@@ -202,7 +202,7 @@ def allowed_types(entry_point: EntryPoint, parameter: Parameter, arguments: dict
 
 
 def types_of(entry_point: EntryPoint, parameter: Parameter) -> Any:
-    """Return what the record says of the data types of a tensor."""
+    """Return the data types of a tensor by its record."""
     record = RECORDS[entry_point.name]
     return record.types_of(next(p for p in record.parameters if p.name == parameter.name))
 

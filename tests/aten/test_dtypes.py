@@ -166,7 +166,7 @@ def test_what_products_and_strict_mode_refuse():
 
 
 def test_in_place_nothing_is_taken_that_is_not_taken_otherwise():
-    # They have one page for both.
+    # Both versions have one page.
     found = {entry_point.name: entry_point.data_types for entry_point in entry_points()}
     both = {name: found.get(name.replace("Inplace", "")) for name in found if name.startswith("aclnnInplace")}
     assert [name for name, otherwise in both.items() if otherwise is not None and not found[name] <= otherwise] == []

@@ -39,7 +39,7 @@ OF_950 = {"_npu_format_cast.aclnn", "_npu_format_cast.input_dtype"}
 
 
 def registered() -> set[str]:
-    """Return the operators of which torch_npu describes results without data: its own without their namespace, and ATen's."""
+    """Return the operators whose results torch_npu describes without data: its own without their namespace, and ATen's."""
     from torch._library.simple_registry import singleton
     from torch_npu.op_plugin.meta import _meta_registrations
 
@@ -96,7 +96,7 @@ def test_a_format_cast_of_950_is_as_torch_npu_describes_it():
 
 
 def test_each_registration_is_compared_or_listed():
-    """The list only shrinks: an operator of which the engine has what is missing needs a sample."""
+    """The list only shrinks: an operator whose missing part the engine has by now needs a sample."""
     with UNCOMPARED.open(newline="") as file:
         rows = list(csv.DictReader(file, delimiter="\t"))
     listed = [operator for row in rows for operator in row["operators"].split()]

@@ -45,7 +45,7 @@ READ_KINDS = ("In", "OptIn", "Tensors")
 # What has no gaps by its documents.
 UNDIVIDED_KINDS = ("Packed", "MatmulWeight", "InBlocks", "WorkerContextRef")
 UNDIVIDED = {(f"aclnnMaxPool2dWithMask{phase}", "indices") for phase in ("", "Backward")}
-# They write into windows of other ranks, of which there are none here.
+# These write into windows of other ranks, which do not exist here.
 ONE_SIDED = ("aclnnAttentionToFFN", "aclnnFFNToAttention")
 
 

@@ -43,7 +43,7 @@ def trace(tmp_path_factory):
 
 
 def described(kind, value):
-    """Return what the trace has to say of the argument."""
+    """Return the description of the argument that the trace should have."""
     match value:
         case Tensor():
             return {"shape": list(value.shape), "dtype": DType(value.dtype).name, "format": Format(value.real_format()).name}

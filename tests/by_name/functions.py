@@ -114,7 +114,7 @@ def adam(step: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def after_adam(parameter: Tensor, mean: Tensor, square: Tensor, grad: Tensor, before: int) -> tuple[Tensor, Tensor, Tensor]:
-    """Return a parameter and its moments after a step of Adam, where the powers of the betas are those after so many steps."""
+    """Return a parameter and its moments after a step of Adam, with the betas' powers of `before` steps and one."""
     mean, square = 0.9 * mean + 0.1 * grad, 0.99 * square + 0.01 * grad * grad
     power, power_of_square = 0.729 * 0.9**before, 0.97 * 0.99**before
     return parameter - 0.1 * (1 - power_of_square) ** 0.5 * mean / (square.sqrt() + 1e-6) / (1 - power), mean, square
@@ -290,7 +290,7 @@ def outcome(call: Callable[..., Any], inputs: list[Tensor], device: str, dtype: 
 
 
 def difference(case: Case, dtype: torch.dtype = torch.float32) -> str:
-    """Return in which result or gradient the function differs from what is expected."""
+    """Return the result or gradient in which the function differs from what is expected."""
     torch.manual_seed(0)
     inputs = [(torch.rand(size) * 0.8 + 0.1).to(dtype) for size in case.sizes]
     exact = outcome(case.expected or case.call, inputs, "cpu", torch.float64, case.differentiable)

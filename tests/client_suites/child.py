@@ -159,7 +159,7 @@ class Runner:
 
 
 def fix_hypothesis() -> None:
-    """Draw the same examples in each run, and take the time that a CPU takes."""
+    """Make hypothesis draw the same examples in each run, without a deadline."""
     try:
         import hypothesis
     except ImportError:

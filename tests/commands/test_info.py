@@ -1,4 +1,4 @@
-"""torch-aclnn info where something is wrong: each in an environment made for it, which has only what the test puts there."""
+"""torch-aclnn info if something is wrong: each test makes an environment of its own."""
 
 import importlib.util
 import json

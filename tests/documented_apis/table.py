@@ -28,7 +28,7 @@ NAMES = {"float32": "FLOAT", "float64": "DOUBLE", "bfloat16": "BF16"}
 
 
 def _page(taken: str, dtype: str) -> str:
-    """Return what a record says of a type that its page does not list."""
+    """Return the reason that a record has for a type that its page does not list."""
     entry_point, _, page = taken.partition(": ")
     name = NAMES.get(dtype, dtype.upper())
     base, _, differences = page.partition(" but ")
@@ -103,6 +103,6 @@ def pairs(table: Rows) -> set[tuple[str, ...]]:
 
 
 def differences(new: Rows, old: Rows) -> Iterable[str]:
-    """Yield what one table has and the other has not."""
+    """Yield the rows that only one of the tables has."""
     for mark, found in (("+", pairs(new) - pairs(old)), ("-", pairs(old) - pairs(new))):
         yield from (f"{mark} {' '.join(pair)}" for pair in sorted(found))

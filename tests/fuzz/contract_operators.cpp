@@ -40,7 +40,7 @@ bool average_size_fits(int64_t in, int64_t out, Wide kernel, Wide stride, Wide p
     return pooled >= 1 && pooled == out;
 }
 
-// Gradient, self and result of planes with so many dimensions, of one type; the gradient's planes may have other sizes.
+// Whether gradient, self and result are planes of `dims` dimensions and of one type; the gradient's planes may have other sizes.
 bool are_planes(const Call& c, const Types& types, size_t dims) {
     const TensorSpec &gradient = c.tensors.front(), &self = c.tensors[1], &result = c.tensors.back();
     for (const TensorSpec* t : {&gradient, &self, &result})

@@ -48,7 +48,7 @@ class Graphs:
 
     @contextmanager
     def captured(self, stream: int, mode: int = GLOBAL) -> Iterator[None]:
-        """Capture, whatever comes of it; no graph is left."""
+        """Capture; the graph is destroyed, also if the capture fails."""
         self.acl.ok("aclmdlRICaptureBegin", stream, mode)
         try:
             yield

@@ -72,7 +72,7 @@ def test_waits_and_queries_of_an_event_of_a_capture_are_refused(acl, graphs, str
             ("aclrtEventGetTimestamp", event, byref(c_uint64())),
         ):  # fmt: skip
             acl.refuses(CAPTURED, words, name, *arguments)
-    # It stays one until it is recorded again.
+    # The event stays captured until it is recorded again.
     acl.refuses(CAPTURED, words, "aclrtSynchronizeEvent", event)
     acl.refuses(107000, "a replay does not record it", "aclrtStreamWaitEvent", streams[1], event)
     acl.ok("aclrtRecordEvent", event, streams[0])

@@ -19,7 +19,7 @@ PIECE = 2 << 20
 
 
 def imported(kind: str, which: bytes | int) -> list:
-    """Return what another process has of the memory: a code, and a message or the four bytes at its begin, before it writes two."""
+    """Import the memory in another process, which writes two bytes; return a code, and a message or the first four bytes before."""
     name = which.decode() if isinstance(which, bytes) else str(which)
     done = subprocess.run([sys.executable, "-S", PROGRAM, libdir(), kind, name], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr[-3000:]

@@ -81,7 +81,7 @@ def test_visible_devices_are_counted(run_engine, devices, visible, count):
 
 
 def test_visible_devices_count_from_the_first_use_on(run_engine):
-    """They do not count from the time at which the engine is loaded, or asked for something else."""
+    """The variable is read at the first use of a device, not when the engine is loaded or asked for something else."""
     ended = run_engine(
         "import os\n"
         "count = ctypes.c_uint32(); acl.aclrtGetSocName()\n"
@@ -128,7 +128,7 @@ def test_cores_are_limited_for_the_process_a_stream_and_a_thread(ascendcl):
 
 
 def test_operators_run_where_torch_npu_logs_them():
-    """It asks for the cores of the thread then."""
+    """With that log level torch_npu asks for the thread's cores."""
     code = "import torch, torch_aclnn; print(torch.ones(2).npu().add(1).tolist())"
     assert output_of(code, TORCH_NPU_LOGS="op_plugin").splitlines()[-1] == "[2.0, 2.0]"
 

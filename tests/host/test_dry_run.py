@@ -125,7 +125,7 @@ KNOWN = {
     "large.new_zeros(6, 4).scatter_(1, large[:24].view(6, 4).topk(2)[1], 1).sum(0).tolist()": [3.0] * 4,
     "torch.zeros(4 << 20, device='npu')[-2:].tolist()": [0.0] * 2,
 }
-# What comes of large tensors.
+# Results of large tensors.
 UNKNOWN = {
     "large[:3].tolist()": [0.0] * 3,
     "(ids + large[:4]).tolist()": [0.0] * 4,

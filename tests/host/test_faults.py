@@ -56,7 +56,7 @@ def faults(ascendcl):
 
 
 def allocations(ascendcl, count: int) -> list[int]:
-    """Return the codes of so many allocations, whose memory is freed."""
+    """Return the codes of `count` allocations, whose memory is freed."""
     codes = []
     for _ in range(count):
         memory = c_void_p()

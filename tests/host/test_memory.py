@@ -40,7 +40,7 @@ class MallocConfig(ctypes.Structure):
 
 
 def test_host_memory_with_attributes(ascendcl):
-    """Their order is aclrtMallocAttrType's: module, device, one address for both sides."""
+    """The attributes' order is that of aclrtMallocAttrType: module, device, one address for both sides."""
     allocate = ascendcl.aclrtMallocHostWithCfg
     for attributes in ((), (1,), (3,), (1, 3)):
         values = (MallocAttribute * 2)(*(MallocAttribute(attribute, (1, 0)) for attribute in attributes))

@@ -30,7 +30,7 @@ COMPLETE = CFUNCTYPE(None, POINTER(c_uint8), c_size_t, c_size_t)
 
 
 class Profiler:
-    """Asks for records as torch_npu does, in buffers of so many."""
+    """Asks for records as torch_npu does, in buffers of `records` records."""
 
     def __init__(self, records: int) -> None:
         self.library = ctypes.CDLL(str(libdir() / "libmspti.so"))

@@ -72,7 +72,7 @@ for dynamic in (False, True):
 
 
 def test_npugraph_ex_as_vllm_ascend_uses_it_and_in_training():
-    """It takes its options, patterns that replace operators, and a folder for compiled code."""
+    """The backend takes its options, patterns that replace operators, and a folder for compiled code."""
     skip_with("2.7", "2.9", "there is no package npugraph_ex")
     code = """
 import npugraph_ex, tempfile

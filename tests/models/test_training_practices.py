@@ -18,7 +18,7 @@ def gradients(model: nn.Module) -> list[torch.Tensor]:
 
 
 def backward(name: str, model: nn.Module, parts: int = 1) -> None:
-    """Add the gradient of the first batch, in so many parts."""
+    """Add the gradient of the first batch, in `parts` parts."""
     device = next(model.parameters()).device
     for x, y in zip(*(t.to(device).chunk(parts) for t in batch(name)), strict=True):
         (RECIPES[name].loss(model(x), y) / parts).backward()

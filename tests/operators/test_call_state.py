@@ -63,7 +63,7 @@ for deterministic in (False, True, False):  # the first time imports and allocat
 
 
 def test_operators_that_are_queued_still_have_their_own_deterministic_switch():
-    """They set the switch to what it was when they were called, so they have to be done before ours sets it."""
+    """A queued operator sets the switch to its value at the call, so it must be done before ours sets the switch."""
     assert output_of(BEHIND_OTHERS, TASK_QUEUE_ENABLE="2").split()[1:] == ["20", "20"]
 
 

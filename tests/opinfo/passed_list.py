@@ -51,7 +51,7 @@ class PassedList:
         pytest.fail(f"{case}: {passed} of {total} samples pass, but {was} in {place}{advice}", pytrace=False)
 
     def write(self) -> None:
-        """Add to the file, in which another process may have written what it ran."""
+        """Add to the file, to which another process may have added its cases."""
         lists = _read(self.path)
         lists[self.own] |= self.counts
         self.path.write_text("".join("\t".join(row) + "\n" for row in _rows(lists)))

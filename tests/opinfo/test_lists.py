@@ -44,7 +44,7 @@ def test_each_exclusion_covers_a_sample_that_no_earlier_one_covers():
 
 
 def test_each_listed_case_still_exists(passed_list):
-    """These are the lists of the version that runs; a case of another version need not exist with it."""
+    """Only the lists of the running version are checked; a case of another version need not exist."""
     existing = {str(case) for modules in (False, True) for case in cases(modules)}
     assert sorted(set(passed_list.counts) - existing) == []
 

@@ -31,7 +31,7 @@ class Found:
     ],
 )
 def test_the_hook_finds_it_only_while_the_engine_answers(monkeypatch, origin, answers, engines):
-    """It never takes the place of a program's own module, or of CANN's where CANN answers."""
+    """The module never replaces a program's own, or CANN's where CANN answers."""
     other = Found(origin)
     monkeypatch.setattr(import_hook, "is_active", lambda: answers)
     monkeypatch.setattr(sys, "meta_path", [Finder, other])

@@ -14,7 +14,7 @@ SOURCES = ROOT / "csrc"
 PRECOMPILED = {"engine/aten": "aclnn_math", "engine/collectives": "torch_aclnn_collectives", "extension": "extension"}
 WITHOUT = {"loading/allocator_keys.cpp"}
 TESTS_OF_THE_DEFAULT_RUN = 8_290
-# This one only ever falls: a refusal of what the extension needs is a fault of the extension.
+# This number only falls: a refusal of something that the extension needs is a fault of the extension.
 REFUSALS_THAT_SKIP_A_TEST = 7
 
 

@@ -24,7 +24,7 @@ class Draw {
     std::mt19937_64 engine_{0};
 };
 
-// What all tensors of a call have in common.
+// The properties that all tensors of a call share.
 struct Form {
     DType dtype;
     bool channels_last;

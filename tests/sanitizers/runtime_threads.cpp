@@ -69,7 +69,7 @@ void make_and_destroy(int thread) {
     OK(aclrtFree(memory));
 }
 
-// What is wrong on one thread leaves its message there.
+// An error leaves its message on the thread that caused it.
 void be_refused() {
     char host[8];
     CHECK(aclrtFree(host) != ACL_SUCCESS);

@@ -24,7 +24,7 @@ def text(dims: tuple[int, ...]) -> str:
 
 
 def in_turn(*axes: Sequence[Any]) -> list[tuple[Any, ...]]:
-    """Return tuples in which each member occurs: the functions that check are those of all tensors, so that a pair proves no more."""
+    """Return tuples in which each member occurs; one function checks all tensors, so pairs would prove no more."""
     return [tuple(axis[i % len(axis)] for axis in axes) for i in range(max(map(len, axes)))]
 
 

@@ -11,7 +11,7 @@ FEATURES, CHOICES = 16, 2
 
 @dataclasses.dataclass(frozen=True)
 class Layer:
-    """How a layer is called; ``tokens`` has those of each rank, ``special`` the experts that give nothing, the token, and a constant."""
+    """How a layer is called; ``tokens`` counts each rank's, ``special`` the experts that return zeros, the token, and a constant."""
 
     tokens: tuple[int, ...]
     experts: int = 4
@@ -25,7 +25,7 @@ class Layer:
 
 
 class Operands:
-    """Those of all ranks, which all ranks make alike."""
+    """The operands of all ranks, which each rank makes in the same way."""
 
     def __init__(self, layer: Layer) -> None:
         draw = torch.Generator().manual_seed(7)

@@ -28,7 +28,7 @@ PRESENTED_CANN = (libdir().parent / "runtime" / "version.info").read_text().stri
 
 # The engine gives nothing that the documents do not promise, and takes nothing beyond them.
 UNSPECIFIED = is_on("unspecified")
-# It takes nothing beyond them.
+# Whether the engine takes nothing that the documents do not list.
 STRICT = UNSPECIFIED or is_on("strict")
 
 # In queue mode 2 torch_npu calls phase 1 of its own operators on the queue's thread. What is refused there is told late, without the

@@ -62,7 +62,7 @@ class Argument:
             self.buffer = acl.aclCreateDataBuffer(self._block, len(self._bytes))
 
     def content(self) -> torch.Tensor:
-        """Return what lies in memory now, of the shape that the description has now."""
+        """Return the current contents of the memory, with the description's current shape."""
         assert self.stored is not None and self._block is not None
         memory = self._acl.read(self._block, len(self._bytes) + len(GUARD))
         assert memory[len(self._bytes) :] == GUARD

@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 
 def on_threads(count: int, work: Callable[[], object]) -> None:
-    """Do the work on so many threads, and raise what one of them raised."""
+    """Do the work on `count` threads, and raise an exception that one of them raised."""
     with ThreadPoolExecutor(count) as pool:
         for running in [pool.submit(work) for _ in range(count)]:
             running.result()

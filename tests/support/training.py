@@ -78,7 +78,7 @@ class Training:
         self.done = 0
 
     def run(self, steps: int) -> list[float]:
-        """Train so many steps more and return the loss of each."""
+        """Train for further steps and return the loss of each."""
         losses = []
         for _ in range(steps):
             x, y = self.batches[self.done % len(self.batches)]

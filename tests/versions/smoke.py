@@ -15,7 +15,7 @@ FILES = (
     *("tests/distributed/test_two_ranks.py", OLDER_NAMES),
     "tests/models/test_dry_run.py::test_six_networks_allocate_and_call_what_they_do_when_they_compute",
 )
-# It goes through the modes by itself.
+# The check goes through the modes by itself.
 CHECK = "tests/check/test_check.py::test_a_quick_check_passes"
 RUNS = {"0": FILES, "1": (*FILES, CHECK), "2": FILES}
 

@@ -1,4 +1,4 @@
-// The end of a process in which autograd used npu; torch_aclnn/loading/autograd_threads.py says what for.
+// The end of a process in which autograd used npu; torch_aclnn/loading/autograd_threads.py has the reason.
 #include <ATen/ATen.h>
 #include <torch/csrc/autograd/autograd.h>
 

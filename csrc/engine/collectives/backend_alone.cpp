@@ -79,7 +79,7 @@ BackendAlone::Done BackendAlone::allgather(std::vector<Tensors>& outputs, Tensor
     return done(outputs.empty() ? Tensors{} : outputs[0]);
 }
 
-// Each list of outputs has those of one rank.
+// outputs[i] has the outputs of one rank.
 BackendAlone::Done BackendAlone::allgather_coalesced(std::vector<Tensors>& outputs, Tensors& inputs, const c10d::AllgatherOptions&) {
     for (const auto& of_rank : outputs)
         for (size_t i = 0; i < inputs.size(); ++i) give(of_rank[i], inputs[i]);
@@ -130,7 +130,7 @@ BackendAlone::Done BackendAlone::reduce_scatter_tensor_coalesced(Tensors& output
     return done(outputs);
 }
 
-// Each other rank is taken to give this one what this one gives itself.
+// Every other rank is assumed to send what this rank sends to itself.
 BackendAlone::Done BackendAlone::alltoall(Tensors& outputs, Tensors& inputs, const c10d::AllToAllOptions&) {
     const at::Tensor own = inputs.at(static_cast<size_t>(rank_)).clone();
     for (const auto& output : outputs) give(output, own);

@@ -13,7 +13,7 @@ namespace {
 // The number of elements of each block that are sent together, while those before them are reduced. A message costs some changes of thread,
 // so they are many.
 constexpr int64_t kSegment = 1 << 20;
-// The number of elements of each block that are reduced together: what is computed with them stays in the cache.
+// The number of elements of each block that are reduced together, so that intermediate results stay in the cache.
 constexpr int64_t kChunk = 1 << 14;
 
 at::Tensor part(const at::Tensor& block, int64_t index, int64_t length) {

@@ -82,7 +82,7 @@ Reduce reduction_of(HcclDataType type) {
     }
 }
 
-// Reduces values that are the same on so many ranks, and rounds once; integers wrap around. `result` may be `values`.
+// Reduces values that are equal on all ranks, and rounds once; integers wrap around. `result` may be `values`.
 void reduce_equal_values(const void* values, void* result, uint64_t count, HcclDataType type, HcclReduceOp op, int ranks) {
     const void* const from = host_view(values);
     void* const to = host_view(result);
@@ -114,7 +114,7 @@ class GroupAlone : public Group {
         fill(at(output), bytes, knows ? at(input, rank_ * bytes) : nullptr, knows ? bytes : 0);
     }
 
-    // Each other rank is taken to give this one what this one gives itself.
+    // Every other rank is assumed to send what this rank sends to itself.
     void all_to_all(const Parts& input, const Parts& output) override {
         const auto own = input.bytes.begin() + static_cast<std::ptrdiff_t>(rank_);
         const char* const begin = at(input.data, static_cast<size_t>(std::accumulate(input.bytes.begin(), own, int64_t{0})));
@@ -144,7 +144,7 @@ class GroupAlone : public Group {
         if (is_few_integers(message)) sent_last_[message.bytes].assign(data, data + message.bytes);
     }
 
-    // What another rank sends is not known. A message of a few integers is taken to equal the last one that this rank sent, if there is
+    // Messages of other ranks are unknown. One of a few integers is taken to equal the last one that this rank sent, if there is
     // one.
     void receive(const Message& message) override {
         if (is_this(message.peer)) return to_itself_.receive(message);

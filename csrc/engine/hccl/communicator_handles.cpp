@@ -46,7 +46,7 @@ HcclComm add_communicator(std::shared_ptr<Communicator> communicator) {
 std::shared_ptr<Communicator> remove_communicator(HcclComm handle) {
     (void)find_communicator(handle);
     auto removed = communicators().remove(handle);
-    // Its destructor would wait for a thread that is not there.
+    // In a forked process the destructor would wait for a thread that does not exist.
     if (removed != nullptr && removed->is_of_another_process()) (void)new std::shared_ptr<Communicator>(removed);
     return removed;
 }

@@ -36,7 +36,7 @@ struct Part {
 // be called by one thread at a time.
 class Group {
    public:
-    // This is called for a message that differs from what its receiver expects.
+    // Called for a message that differs from what its receiver expects.
     using Refused = std::function<void(const Message& message, const std::string& difference)>;
 
     virtual ~Group() = default;

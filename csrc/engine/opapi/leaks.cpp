@@ -1,4 +1,4 @@
-// TORCH_ACLNN_HOST_MODE=leaks: what a program has not destroyed.
+// TORCH_ACLNN_HOST_MODE=leaks: handles and executors that a program has not destroyed.
 #include "engine/runtime/diagnostics/leaks.h"
 
 #include "engine/opapi/executor.h"

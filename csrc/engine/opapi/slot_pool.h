@@ -42,7 +42,7 @@ class TORCH_ACLNN_HOST_API SlotPool {
     // Ends a hold, or the object's own one. Returns true for the last, after which the object is to be deleted.
     bool drop(const void* object) noexcept { return slot_of(object)->references.fetch_sub(1, std::memory_order_acq_rel) == 1; }
 
-    // Returns true for what take() returned and give_back() has not got since; false for any other address.
+    // Returns whether the address came from take() and has not been passed to give_back() since.
     bool is_live(const void* object) const noexcept { return contains(object) && generation(object) % 2 == 1; }
     // The number is odd while the object lives, and differs for each life of the slot. It is only for an address that was live once.
     uint32_t generation(const void* object) const noexcept { return slot_of(object)->generation.load(std::memory_order_acquire); }

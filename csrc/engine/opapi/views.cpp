@@ -15,7 +15,7 @@ std::string describe_view(const aclTensor& tensor) {
 // With this limit the sum of a size and of paddings fits into int64_t.
 constexpr uint64_t kMaxSize = uint64_t{1} << 61;
 
-// What a walk over the dimensions tells of a tensor. It is one loop, because it is part of every call.
+// Properties of a tensor that one loop over its dimensions finds. One loop, because every call runs it.
 struct Layout {
     bool is_countable = true, is_empty = false;
     bool has_negative_step = false;  // whether a stride or the offset is negative
@@ -44,7 +44,7 @@ Layout layout_of(const aclTensor& tensor) {
     return layout;
 }
 
-// Returns the bytes of so many elements, the first of which begins a byte.
+// Returns the bytes of this number of elements; the first one begins a byte.
 int64_t bytes_of(aclDataType dtype, int64_t elements) {
     return (elements * bits_of(dtype) + 7) / 8;
 }

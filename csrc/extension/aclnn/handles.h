@@ -49,7 +49,7 @@ Number make_handle(Number number) {
     return number;
 }
 
-// Returns what phase 1 is passed: a handle's pointer, and a number as it is.
+// Returns the argument that is passed to phase 1: the pointer of a handle, or a number itself.
 template <class Number, std::enable_if_t<std::is_arithmetic_v<Number>, int> = 0>
 Number raw(Number number) {
     return number;

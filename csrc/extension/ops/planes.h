@@ -1,4 +1,4 @@
-// What the gradients on planes have in common; registration.h tells what is asked of an operator.
+// Code shared by the gradients on planes; registration.h has the requirements for an operator.
 #pragma once
 
 #include "extension/aclnn/launch.h"

@@ -1,4 +1,4 @@
-// What the product that is present offers, as the newest page of each entry point has it (docs/operators/README.md, "Products").
+// What the product in use offers, by the newest page of each entry point (docs/operators/README.md, "Products").
 #pragma once
 
 namespace torch_aclnn {

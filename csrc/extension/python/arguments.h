@@ -1,4 +1,4 @@
-// Arguments of the usual kinds, taken from Python without much ado. Whatever is unusual is left to the functions in Python, which know all
+// Fast conversions of the usual kinds of arguments. Others are left to the functions in Python, which know all
 // kinds and say what is wrong.
 #pragma once
 
@@ -20,7 +20,7 @@ const at::Tensor* plain_tensor(PyObject* object);
 // Returns such a tensor of int64, or on npu of int32, which take no gradient.
 const at::Tensor* plain_indices(PyObject* object);
 
-// Returns `count` integers, of a tuple or list of so many or of one, or an integer that stands for all; nullopt for anything else.
+// Returns `count` integers from a tuple or list of as many or of one, or from one integer for all; nullopt for other objects.
 using Integers = c10::SmallVector<int64_t, 4>;
 std::optional<Integers> integers(PyObject* object, Py_ssize_t count);
 

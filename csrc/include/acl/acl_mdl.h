@@ -35,7 +35,7 @@ ACL_FUNC_VISIBILITY aclError aclmdlRICaptureThreadExchangeMode(aclmdlRICaptureMo
 
 /// Does the graph's work on the stream.
 ACL_FUNC_VISIBILITY aclError aclmdlRIExecuteAsync(aclmdlRI modelRI, aclrtStream stream);
-/// Does the graph's work on the default stream, and waits: -1 means forever, otherwise so many milliseconds.
+/// Does the graph's work on the default stream, and waits for `timeout` milliseconds, or forever if it is -1.
 ACL_FUNC_VISIBILITY aclError aclmdlRIExecute(aclmdlRI modelRI, int32_t timeout);
 /// Sets a name for the program's own use, of which 511 bytes are kept.
 ACL_FUNC_VISIBILITY aclError aclmdlRISetName(aclmdlRI modelRI, const char* name);

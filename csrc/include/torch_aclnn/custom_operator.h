@@ -20,7 +20,7 @@ typedef struct torchAclnnArgument {
     int isWritten;
 } torchAclnnArgument;
 
-// The same tensor when the call is computed, in memory that the function can read, and write if it was said to.
+// The tensor at the time of computation, in memory that the function can read, and write if this was declared.
 typedef struct torchAclnnTensor {
     void* data;  // the address of the first element
     const int64_t* sizes;

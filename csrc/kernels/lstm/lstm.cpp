@@ -6,7 +6,7 @@
 
 namespace torch_aclnn::kernels {
 
-// The loops have no scalar form. A unit costs as much as so many copied elements.
+// The loops have no scalar form. The cost of a unit, in copied elements.
 
 void lstm_step(const LstmStep& step, int64_t batch, int thread_count) {
     LstmStepLoop* const loop = TORCH_ACLNN_LANES(std::max(isa(), Isa::baseline), lstm_step_rows);

@@ -57,7 +57,7 @@ bool threads_would_share_lines(const View<5>& out, int thread_count) {
     return !channels_innermost(out) && out.size[0] < thread_count && plane_bytes <= kShortPlaneBytes;
 }
 
-// Whether so many channels share cache lines that the lines would be read again for each channel.
+// Whether cache lines hold so many channels that reading by channel would read each line again for each.
 bool prefers_channels_together(const View<5>& grad_output) {
     constexpr int64_t kSecondCacheBytes = 262144;  // the second cache of most machines has this size or more
     return channels_innermost(grad_output) && grad_output.bytes() / grad_output.size[0] > kSecondCacheBytes;

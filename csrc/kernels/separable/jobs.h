@@ -21,7 +21,7 @@ struct FullWidthJob {
 using FullWidthLoop = void(const FullWidthJob& job, int64_t begin, int64_t end);
 TORCH_ACLNN_DECLARE_LANES(FullWidthLoop, full_width_windows)
 
-// Sums of so many terms each. A cell holds one number of each plane of a group; cells are named by their place, in numbers.
+// Sums of `terms` terms each. A cell holds one number of each plane of a group; cells are named by their place, in numbers.
 struct CellSums {
     int64_t count, terms;
     const int32_t* cells;  // [count][1 + terms]: where the sum goes, and where its terms are

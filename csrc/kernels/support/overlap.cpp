@@ -5,7 +5,7 @@
 namespace torch_aclnn::kernels {
 namespace {
 
-// After so many steps the search ends, and the views are taken to overlap. Only strides that have little in common need as many.
+// After this number of steps the search ends, and the views are taken to overlap. Only strides with few common factors need as many.
 constexpr int kMaxSteps = 1 << 16;
 
 uintptr_t begin(const Extent& view) {

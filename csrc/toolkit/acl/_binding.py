@@ -113,7 +113,7 @@ def refuse(name: str, what: str) -> Callable[..., NoReturn]:
 
 
 def refuse_all(module: str, names: Mapping[str, str]) -> dict[str, Callable[..., NoReturn]]:
-    """Return such functions for the names, which are given by what it is that the engine has not."""
+    """Return functions that refuse, for names that are grouped by what the engine lacks."""
     return {name: refuse(f"{module}.{name}", what) for what, group in names.items() for name in group.split()}
 
 

@@ -12,7 +12,7 @@ from support.status import BEYOND_STORAGE, INVALID
 
 
 def test_what_is_written_may_exceed_the_storage_that_its_handle_tells():
-    """It lies within its allocation, as on an NPU, and strict mode refuses it; what is read may not exceed the storage."""
+    """The write stays within the allocation, as on an NPU. Strict mode refuses it, and a read must not exceed the storage."""
     memory, source = torch.zeros(5, device=DEVICE), torch.tensor([1.0, 2, 3], device=DEVICE)
     output = described(memory.data_ptr(), [3], [2], [3])
     if STRICT:
@@ -26,7 +26,7 @@ def test_what_is_written_may_exceed_the_storage_that_its_handle_tells():
 
 @pytest.mark.parametrize("count", [1, 11, 12, 13, 200])
 def test_array_of_any_length_keeps_its_values(count):
-    """Those of a short one lie in the handle itself."""
+    """The handle itself holds the values of a short array."""
     sizes = [1 + i % 3 for i in range(count)]
     source = torch.arange(float(sum(sizes)), device=DEVICE)
     parts = tuple(torch.zeros(size, device=DEVICE) for size in sizes)

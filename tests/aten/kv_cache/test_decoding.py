@@ -18,7 +18,7 @@ def test_next_step_of_generation():
 
 
 def test_next_step_of_speculation():
-    """Each request goes on after its last accepted token, with what is speculated next."""
+    """A request continues after its last accepted token, with the next speculated tokens."""
     tokens, lengths, slots = (torch.zeros(4, dtype=torch.int64, device=DEVICE) for _ in range(3))
     positions = torch.tensor([2, 3, 5, 6], device=DEVICE)
     sampled, next_ones = torch.tensor([[51, -1], [61, 62]], device=DEVICE), torch.tensor([[7], [8]], device=DEVICE)

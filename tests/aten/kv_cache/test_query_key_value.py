@@ -53,7 +53,7 @@ def test_turned_keys_in_a_cache_of_bytes(mode):
 
 @pytest.mark.parametrize("both", [True, False])
 def test_products_of_low_rank(both):
-    """It works in place; each token has weights of its own, for features from 2 on."""
+    """The operator works in place; each token has its own weights, for features from 2 on."""
     y, indices = torch.randn(4, 10).half(), torch.tensor([2, 0, 1, 2], dtype=torch.int32)
     first, second = torch.randn(3, 2, 3, 6).half(), torch.randn(3, 2, 5, 3).half()
     x = torch.randn(4, 6 if both else 3).half()

@@ -1,4 +1,4 @@
-"""expert_combine.cpp on one rank; tests/distributed/test_expert_parallel.py has what comes back of experts."""
+"""expert_combine.cpp on one rank; tests/distributed/test_expert_parallel.py tests the results of experts on other ranks."""
 
 import torch
 from arguments import COMMUNICATOR

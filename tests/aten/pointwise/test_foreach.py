@@ -10,7 +10,7 @@ COUNT = 60  # torch_npu passes at most about 50 tensors at once
 
 
 def lists(function, number=1):
-    """The function of so many lists of tensors, made of the rows of as many inputs."""
+    """Apply the function to `number` lists of tensors, made of the rows of as many inputs."""
     return lambda *inputs: function(*[list(x.unbind()) for x in inputs[:number]])
 
 

@@ -22,7 +22,7 @@ def there_and_back(pooling, unpooling, *arguments):
 
 
 def numbered(pooling, *arguments):
-    """The maxima, and where they are, whatever type of integers says it."""
+    """Return the maxima and their positions, which may have any integer type."""
     return lambda x: [one if one.is_floating_point() else one.long() for one in pooling(x, *arguments, return_indices=True)]
 
 

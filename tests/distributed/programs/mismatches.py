@@ -33,7 +33,7 @@ def batch(operations: list[dist.P2POp]) -> None:
 
 
 def mismatches() -> None:
-    """Each is an error, after which the group works on."""
+    """Each mismatch is an error; the group can be used afterwards."""
     meet()
     for calls in MISMATCHES.values():
         report(calls[RANK])

@@ -25,7 +25,7 @@ def refused_buffers() -> dict[str, list[object]]:
 
 
 def after_fork() -> str:
-    """Return what a collective gives in a process that was forked from the one that made the communicator."""
+    """Return the outcome of a collective in a fork of the process that made the communicator."""
     reader, writer = os.pipe()
     own = Floats(1)
     child = os.fork()

@@ -17,7 +17,7 @@ EVERY_TENSOR = [(e, name) for e, good in GOOD.items() for name in tensors_of(goo
 
 
 def of_some_tensors(number):
-    """Parametrise one of four tests: the same function looks at the memory of all tensors, so that each takes one of them."""
+    """Parametrise one of four tests, each with one tensor: the same function checks the memory of all tensors."""
     return pytest.mark.parametrize(("entry_point", "parameter"), EVERY_TENSOR[number::4])
 
 

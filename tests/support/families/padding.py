@@ -36,7 +36,7 @@ def padded(size: Shape, padding: Sequence[int]) -> tuple[int, ...]:
 
 
 def definition_of(family: str, dims: int) -> Definition:
-    """The gradient of each cell goes to the cell of the input of which it is a copy."""
+    """Add the gradient of each cell to the input's cell that it is a copy of."""
     source = SOURCES[family]
 
     def axis(out: int, size: int, before: int) -> Axis:

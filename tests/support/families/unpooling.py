@@ -27,7 +27,7 @@ class Unpooling:
         self.steps: tuple[Any, ...] = ((2,) * dims, (0,) * dims) if dims == 3 else ()  # stride and padding
 
     def gradient(self, grad: Sequence[Any], grad_shape: Shape, indices: Sequence[int], shape: Shape) -> list[Any]:
-        """Each element comes from where its index says in its plane; an index outside gives zero."""
+        """Take each element from the position in its plane that its index names; an index outside gives zero."""
         plane, cell_count = math.prod(grad_shape[-self.dims :]), math.prod(shape[-self.dims :])
         return [grad[position // cell_count * plane + index] if 0 <= index < plane else 0 for position, index in enumerate(indices)]
 

@@ -229,7 +229,7 @@ void require_computable(const Adapter& adapter, const void* const* arguments, co
     remember(signature);
 }
 
-// Refuses, under the names of parameters, what ATen says of the values that a body has read.
+// Turns an error of ATen about values that a body has read into a refusal that names the parameters.
 void explain(const Adapter& adapter, Values& values, const Error& error) {
     const std::string_view text = error.what();
     const bool is_zero = text == "ZeroDivisionError",

@@ -40,7 +40,7 @@ class Collective {
 
 using RanksGroup = std::shared_ptr<Collective>;
 
-// 161002 unless the communicator has so many ranks, or as many rows or columns for each of them.
+// 161002 unless the communicator has this number of ranks, and an equal number of rows or columns for each.
 void require_ranks(const char* name, int64_t ranks, const Collective& group);
 void require_parts(const char* name, int64_t count, const Collective& group);
 

@@ -79,7 +79,7 @@ template <class Statement = Expected>
 IfWanted<Statement> if_wanted(bool wanted, const Statement& expected) {
     return {wanted, expected};
 }
-// Any shape of so many elements: the caller may leave out dimensions of one element, or add some.
+// Any shape of this number of elements: the caller may omit dimensions of one element, or add some.
 struct Elements {
     int64_t count;
     bool or_more = false;
@@ -123,7 +123,7 @@ struct Covers {
 inline Covers covers(const NamedShape& other) {
     return {other};
 }
-// Any shape of so many elements, or of several times as many.
+// Any shape of this number of elements, or a multiple of it.
 struct Multiple {
     int64_t divisor;
 };

@@ -1,4 +1,4 @@
-// Attention of which the keys come in parts: the results of two parts become that of both.
+// Attention to keys that come in parts: combines the results of two parts into the result of both.
 
 #include "vocabulary/attention/ring_attention_calls.h"
 

@@ -14,12 +14,12 @@ inline at::Tensor product(const at::Tensor& x1, const at::Tensor& x2, const OptT
     return bias && bias->numel() > 0 ? result + upcast(*bias) : result;
 }
 
-// The right factor of a product with so many columns of the left one.
+// The right factor of a matmul whose left factor has `columns` columns.
 inline Expected factor_of(int64_t columns, bool transpose) {
     return transpose ? shape({kAny, columns}) : shape({columns, kAny});
 }
 
-// A result has the columns of x2 and so many rows, or the leading dimensions of x1.
+// A result with the columns of x2, and these rows or the leading dimensions of x1.
 inline Expected with_columns(at::IntArrayRef rows, const at::Tensor& x2) {
     Expected expected(rows);
     expected.sizes.push_back(x2.size(1));

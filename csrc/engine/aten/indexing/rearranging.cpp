@@ -6,7 +6,7 @@ using namespace torch_aclnn::host::aten;
 
 namespace {
 
-// Each tensor is cut into as many pieces along the dimension, the last ones filled up with zeros, and the flat pieces lie side by side.
+// Each tensor is cut into `chunks` pieces along the dimension, padded with zeros at the end, and the flat pieces lie side by side.
 Expected side_by_side(at::TensorList tensors, int64_t dim, int64_t chunks) {
     for (const at::Tensor& tensor : tensors)
         if (tensor.dim() <= dim || tensor.numel() == 0)

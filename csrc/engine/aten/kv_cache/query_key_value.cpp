@@ -115,7 +115,7 @@ static void compute(const call::DequantRopeQuantKvcache& a) {
     put_sequences(a.vCacheRef, a.indices, quantised(value, a.scaleV, a.offsetV), a.x.size(0), a.cacheMode == "page");
 }
 
-// Each token has weights of low rank of its own, whose product is added to a part of its features.
+// Each token has its own weights of low rank; their product is added to a part of the token's features.
 static void check(const call::AddLora& a) {
     require_rank("weightB", a.weightB.sizes(), rank(4));
     if (a.weightA) require_rank("weightA", a.weightA->sizes(), rank(4));

@@ -50,7 +50,7 @@ struct RotaryTable {
         return at::cat(parts, -1);
     }
 
-    // The heads are one after the other in each row; features behind those of the table stay as they are.
+    // A row has its heads one after the other; features behind those of the table are not changed.
     Expected heads(const char* name, const at::Tensor& x) const {
         if (x.dim() != 2 || x.size(0) != tokens() || x.size(1) % head_size != 0)
             refuse(name, c10::str("{", tokens(), ", heads of ", head_size, "}"), shape_text(x.sizes()));

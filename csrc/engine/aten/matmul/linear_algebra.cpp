@@ -204,7 +204,7 @@ static void compute(const call::LinalgQr& a) {
     constexpr std::array names{"reduced", "complete", "r"};
     decompose(a.self, names[a.mode], a.Q, a.R);
 }
-// Its last output is V, not its transpose.
+// The last output is V, not the transpose of V.
 static void compute(const call::Svd& a) {
     require_finite("input", a.input);
     const auto [left, values, right] = at::_linalg_svd(upcast(a.input), a.fullMatrices, a.computeUV);

@@ -57,7 +57,7 @@ void require_table(const char* name, at::IntArrayRef got, at::IntArrayRef expect
     if (got != expected) refuse(name, c10::str(expected), c10::str(got));
 }
 
-// Each copy of a token is for one expert: those that it has chosen, and behind them the shared ones.
+// A token has a copy for each expert that it has chosen, followed by one for each shared expert.
 struct Copies {
     int64_t tokens, chosen, shared;
     int64_t of_each() const { return chosen + shared; }

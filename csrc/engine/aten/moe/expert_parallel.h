@@ -48,7 +48,7 @@ class Exchange {
     // Tells the ranks which slots this rank's copies of tokens go to.
     Exchange(const Collective& group, const Experts& experts, const at::Tensor& slots);
 
-    // This rank's copies that are sent, in the order of the slots.
+    // The copies that this rank sends, in the order of the slots.
     const at::Tensor& copies() const { return copies_; }
     // How many rows come to each slot of this rank from each rank, {slots, ranks}.
     const at::Tensor& counts() const { return counts_; }

@@ -9,7 +9,7 @@ using namespace torch_aclnn::host::aten;
 
 namespace {
 
-// Each copy has a place of its own; the places of dropped copies are behind the rows.
+// No two copies have the same place; dropped copies have places behind the rows.
 at::Tensor kept_places(const at::Tensor& places, int64_t rows) {
     require_indices("sortedIndices", places, places.numel());
     return places.to(at::kLong).flatten().clamp_max(rows);

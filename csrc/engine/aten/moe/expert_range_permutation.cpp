@@ -45,7 +45,7 @@ static void compute(const call::MoeTokenPermuteWithEpGrad& a) {
         write(a.probsGradOut, rows_of_range(a.permutedProbsOutputGrad->unsqueeze(1), a.sortedIndices, rows));
 }
 
-// Each token is the sum of its copies, by their weights, of which only those of the range are there.
+// A token is the weighted sum of its copies; only the copies of the range exist.
 static void compute(const call::MoeTokenUnpermuteWithEp& a) {
     at::Tensor copies = rows_of_range(upcast(a.permutedTokens), a.sortedIndices, row_range(a.range, a.sortedIndices.numel(), 0));
     if (given(a.probs)) copies = copies * upcast(*a.probs).reshape({-1, 1});

@@ -50,7 +50,7 @@ at::Tensor rows_of_copies(const Routing& routing, const at::Tensor& rows) {
     return at::full({routing.order.numel()}, -1, at::kLong).scatter(0, routing.own_order(), rows);
 }
 
-// Returns the rows of copies where each expert has room for so many; -1 for those that are dropped.
+// Returns the rows of copies if each expert has room for `capacity` copies; -1 for dropped ones.
 at::Tensor rows_by_capacity(const Routing& routing, int64_t capacity) {
     const at::Tensor within = routing.within();
     return at::where(within.lt(capacity), routing.own_experts() * capacity + within, at::full({}, -1, at::kLong));

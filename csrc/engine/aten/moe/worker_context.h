@@ -64,7 +64,7 @@ void store_in_worker_context(const at::Tensor& tensor, Field WorkerContext::* fi
     std::memcpy(static_cast<char*>(tensor.data_ptr()) + offset, &value, sizeof value);
 }
 
-// Returns the memory of so many numbers that the context names.
+// Returns the memory of this number of values, which the context names.
 template <class Number>
 Number* memory_of(const char* name, const WorkerBuffer& buffer, int64_t count) {
     const auto address = reinterpret_cast<Number*>(buffer.address);

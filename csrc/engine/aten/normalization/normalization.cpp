@@ -42,7 +42,7 @@ void require_groups(const NamedShape& input, int64_t batch, int64_t channels, in
     require_divisor("group", groups, channels);
 }
 
-// Each sequence of x has one row, whose dimension may be left out.
+// There is one row for each sequence of x; the dimension of rows may be omitted.
 Either of_sequences(const at::Tensor& x) {
     return either(without_dim(x.sizes(), -2), with_size(x.sizes(), -2, 1));
 }

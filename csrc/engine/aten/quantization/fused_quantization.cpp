@@ -13,7 +13,7 @@ at::Tensor rotated(const at::Tensor& x, const at::Tensor& rotation) {
     return at::matmul(to_double(x).unflatten(1, {-1, rotation.size(0)}), to_double(rotation)).flatten(1);
 }
 
-// Each block of so many rows and columns has one scale: its largest number by 127, but at least the smallest scale.
+// Each block of rows and columns has one scale: its largest number divided by 127, but at least the smallest scale.
 struct QuantizedBlocks {
     const at::Tensor& x;
     int64_t rows, columns;
@@ -108,7 +108,7 @@ Elements inverses_of(const at::Tensor& x, const at::Tensor& gamma) {
 
 }  // namespace
 
-// groupIndex has the ends of groups of rows, of which the last is that of all.
+// groupIndex has the ends of groups of rows; the last one is the end of all rows.
 static void compute(const call::GroupQuant& a) {
     const at::Tensor numbers = to_double(a.x) * rows_of_groups(to_double(a.scale), a.groupIndex, a.x.size(0));
     a.y.store(plus(numbers, a.offset));

@@ -287,7 +287,7 @@ static void check(const call::SwigluGroupQuant& a) {
     require_number_between("clampLimit", a.clampLimit, 0, 1e300);
     require_number_between("dstTypeMax", a.dstTypeMax, 0, largest_of(ACL_HIFLOAT8));
 }
-// The result is silu(min(first, limit)) * clamp(second, -limit, limit) * weight, with a scale for each group of rows by which its largest
+// The result is silu(min(first, limit)) * clamp(second, -limit, limit) * weight, with a scale for each group of rows that makes its largest
 // is dstTypeMax.
 static void compute(const call::SwigluGroupQuant& a) {
     const std::vector<at::Tensor> halves = to_double(a.x).chunk(2, -1);

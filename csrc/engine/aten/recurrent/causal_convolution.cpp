@@ -23,7 +23,7 @@ at::Tensor masked_positions(const at::Tensor& x, const OptTensor& mask) {
     return mask ? x.masked_fill(mask->to(at::kBool).t().unsqueeze(2).logical_not(), 0) : x;
 }
 
-// A cache of positions as each sequence sees it: its rows are those of the cache's lines that the indices name. With blocks, a sequence has
+// The cache of positions of each sequence: its rows are the cache's lines that the indices name. With blocks, a sequence has
 // a line for each block of positions, of which each ends with the positions before the next block.
 struct CachedConvolution {
     const call::FusedCausalConv1d& a;

@@ -50,7 +50,7 @@ static void compute(const call::Cdist& a) {
     write(a.out, at::_cdist_forward(upcast(a.x1), upcast(a.x2), a.p, kNoProducts));
 }
 
-// Each point of both sets has a nearest one in the other.
+// For each point of either set there is a nearest point in the other set.
 static void compute(const call::ChamferDistanceBackward& a) {
     require_indices("idx1", a.idx1, a.xyz2.size(1));
     require_indices("idx2", a.idx2, a.xyz1.size(1));

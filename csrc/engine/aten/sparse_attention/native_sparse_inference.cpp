@@ -39,7 +39,7 @@ struct InferredTokens {
         const int64_t features = pages(value).size(3);
         return with_size(query.sizes(), -1, layout == "BSH" ? heads * features : features);
     }
-    // Each query names blocks; the dimension of one position may be left out.
+    // Each query has the indices of its blocks; the dimension of positions may be omitted if there is one.
     Either named(const at::Tensor& query, int64_t count) const {
         const at::Tensor tokens = this->query(query);
         const Expected all = shape({tokens.size(0), tokens.size(1), key_heads, count});

@@ -85,7 +85,7 @@ at::Tensor positions_in(const at::Tensor& self, int64_t directions, const at::Te
     return positions_in(self.sizes().slice(self.dim() - directions), indices);
 }
 
-// Each element goes to its position, which works for all data types.
+// Copies each element to its position, with elements of any data type.
 at::Tensor unpooled(const at::Tensor& self, const at::Tensor& indices, at::IntArrayRef sizes, const at::Tensor& out) {
     const auto directions = static_cast<int64_t>(sizes.size());
     const auto flat = [&](const at::Tensor& tensor) { return tensor.flatten(-directions, -1); };
@@ -98,7 +98,7 @@ void require_unpooling_indices(const at::Tensor& indices) {
     if (config().strict && indices.scalar_type() == at::kInt) refuse("indices", "INT64, as TORCH_ACLNN_HOST_MODE=strict asks", "INT32");
 }
 
-// This limit was found on hardware; the document does not have it.
+// The limit was found on hardware and is not in the document.
 void require_dense_window_if_strict(at::IntArrayRef dilation) {
     if (config().strict && std::any_of(dilation.begin(), dilation.end(), [](int64_t step) { return step != 1; }))
         refuse("dilation", "1, as TORCH_ACLNN_HOST_MODE=strict asks", c10::str(dilation));
@@ -128,7 +128,7 @@ static at::Tensor average(const at::Tensor& self, at::IntArrayRef dims, bool kee
     return at::mean(self, dims, keep);
 }
 
-// These limits were found on Ascend910B and Ascend310B; the document does not have them.
+// The limits were found on Ascend910B and Ascend310B and are not in the document.
 static void check(const call::AvgPool2d& a) {
     const Product product = config().product;
     if ((product == Product::a2 || product == Product::edge) && a.self.scalar_type() == at::kFloat && a.cubeMathType == 1)

@@ -6,7 +6,7 @@
 
 namespace torch_aclnn::host {
 
-// This is apart from calls that are not traced, to keep these short.
+// A separate function, so that the code of calls without a trace stays short.
 template <class Arguments>
 [[gnu::cold, gnu::noinline]] int end_traced(int64_t begin, const char* function, int code, Arguments& arguments) noexcept {
     TraceDetails details;

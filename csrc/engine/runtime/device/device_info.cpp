@@ -1,4 +1,4 @@
-// What the engine says it is: the chip's name, the interface's version, the size of the machine.
+// The hardware that the engine presents: the chip's name, the interface's version, the size of the machine.
 
 #include <unistd.h>
 
@@ -14,7 +14,7 @@ extern "C" const char* aclrtGetSocName(void) {
     return config().soc_name.c_str();
 }
 
-// This is a function of the driver, which programs look for in libascend_hal.
+// A function of the driver, which programs look for in libascend_hal.
 extern "C" TORCH_ACLNN_HOST_API int drvGetDevNum(uint32_t* count) {
     return write_result(__func__, "num_dev", count, [&] { return device_count(); });
 }

@@ -1,4 +1,4 @@
-// Whether this process may use the devices, and what is to be done as it ends to use them.
+// Whether this process may use the devices, and actions for the time when it no longer uses them.
 #pragma once
 
 #include "engine/runtime/visibility.h"

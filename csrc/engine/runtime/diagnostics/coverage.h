@@ -1,4 +1,4 @@
-// TORCH_ACLNN_HOST_COVERAGE names a directory in which each process leaves what it asked of the engine, for `torch-aclnn coverage`.
+// TORCH_ACLNN_HOST_COVERAGE names a directory in which each process leaves its counts of calls, for `torch-aclnn coverage`.
 #pragma once
 
 #include <atomic>

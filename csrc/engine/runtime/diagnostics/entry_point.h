@@ -24,7 +24,7 @@ class TORCH_ACLNN_HOST_API EntryPoint {
     EntryPoint(const EntryPoint&) = delete;
     ~EntryPoint();
 
-    // This counts without a lock, because every call does it.
+    // Counts without a lock, because every call does so.
     void count_call() noexcept { calls_->fetch_add(1, std::memory_order_relaxed); }
 
     const char* name() const { return description_.name; }

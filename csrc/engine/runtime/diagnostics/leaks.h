@@ -1,4 +1,4 @@
-// TORCH_ACLNN_HOST_MODE=leaks: what a program has not given back at aclFinalize, or at its end if it does not call that.
+// TORCH_ACLNN_HOST_MODE=leaks: what a program has not released at aclFinalize, or at its end if it does not call that.
 #pragma once
 
 #include <vector>

@@ -42,7 +42,7 @@ class AccessHistory {
     std::map<uintptr_t, Range> ranges_;  // by their beginnings; they do not overlap
 };
 
-// This is called with memory that is given out or back, unless it is null.
+// Unless null, called with memory that is allocated or freed.
 extern std::atomic<void (*)(const void* memory, size_t bytes)> memory_listener;
 inline void tell_memory_changed(const void* memory, size_t bytes) {
     if (const auto listener = memory_listener.load(std::memory_order_relaxed)) listener(memory, bytes);

@@ -30,8 +30,8 @@ void return_pages(uintptr_t begin, size_t pages) {
 // TORCH_ACLNN_HOST_MODE=isolate, where freed memory is gone.
 class FreedMemory {
    public:
-    // Returns a freed block of so many pages, or 0. The blocks that were freed last are not handed out again, so that a use of freed memory
-    // meets no new data for a while.
+    // Returns a freed block of this number of pages, or 0. The blocks that were freed last are not handed out again, so that a use of freed
+    // memory meets no new data for a while.
     uintptr_t take(size_t pages) {
         const std::lock_guard<std::mutex> lock(mutex_);
         if (blocks_.size() <= kLeftAlone) return 0;

@@ -20,7 +20,7 @@ bool all_addresses_are_in_range() noexcept;
 uintptr_t take_addresses(size_t size);
 void give_back_addresses(uintptr_t begin);
 
-// These put fresh memory there, and take it away. 207001 if the machine has not that much. A dry run puts none there, but for what
+// Map fresh memory at the address, and unmap it. 207001 if the machine lacks the memory. A dry run puts none there, but for what
 // known_values.h does.
 void put_memory(uintptr_t address, size_t size);
 void take_memory_away(uintptr_t address, size_t size) noexcept;

@@ -33,7 +33,7 @@ void MemoryHistory::free(uintptr_t begin) {
     found->second.freed_before = forgotten_ + freed_.size();
     freed_.push_back(begin);
     if (freed_.size() <= kMaxFreed) return;
-    // The same place may have been allocated and freed again since.
+    // The same address may have been allocated and freed again since.
     const auto oldest = records_.find(freed_.front());
     if (oldest != records_.end() && oldest->second.is_freed && oldest->second.freed_before == forgotten_) records_.erase(oldest);
     freed_.pop_front();

@@ -33,7 +33,7 @@ void require_known(const char* parameter, const void* address, Side side, const 
     refuse(ACL_ERROR_RT_PARAM_INVALID, parameter, expected, memory_history().describe(address));
 }
 
-// This asks the system, because reading would end the process.
+// Asks the system, because reading could end the process.
 bool can_be_read(const void* address) {
     char byte = 0;
     const iovec local{&byte, 1}, remote{const_cast<void*>(address), 1};

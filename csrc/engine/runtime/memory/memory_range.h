@@ -1,4 +1,4 @@
-// What a copy or a fill is given: a range of addresses, the kind of memory that it is in, and whether that is still there.
+// A range of addresses of a copy or a fill, the kind of its memory, and whether the memory still exists.
 #pragma once
 
 #include <vector>

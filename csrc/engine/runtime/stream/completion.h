@@ -71,7 +71,7 @@ class PendingWork {
     std::vector<std::shared_ptr<Completion>> completions_;
 };
 
-// The deadline of a wait of so many milliseconds; negative: none.
+// The deadline of a wait of this number of milliseconds; negative: none.
 Completion::Clock::time_point deadline_after(int milliseconds);
 
 }  // namespace torch_aclnn::host

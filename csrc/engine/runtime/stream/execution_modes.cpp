@@ -1,4 +1,4 @@
-// How a device or a stream is to behave. What the engine does anyway is accepted, the opposite refused.
+// Modes of a device or a stream. A mode that the engine always has is accepted, its opposite refused.
 
 #include "engine/runtime/error/guarded.h"
 #include "engine/runtime/stream/stream.h"

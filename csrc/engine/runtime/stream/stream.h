@@ -109,7 +109,7 @@ int new_stream_number();
 // Makes the failure of a task that was launched by the thread `origin`; the process prints it when it ends, unless it has been reported.
 std::shared_ptr<Failure> make_failure(int code, const char* message, const char* task, uint64_t origin) noexcept;
 
-// Has the process, as it ends, wait for its streams for some time and print what failed and was not reported.
+// Makes the process wait for its streams at its end, for a limited time, and print failures that were not reported.
 void end_streams_at_exit();
 
 const std::shared_ptr<Stream>& default_stream_of(const Device& device);

@@ -45,7 +45,7 @@ class TORCH_ACLNN_HOST_API Task {
     // Returns the stack of that thread with TORCH_ACLNN_HOST_MODE=check_streams; else null.
     const std::shared_ptr<const CallStack>& asked_at() const { return asked_at_; }
     virtual const char* name() const = 0;  // must outlive the task: messages begin with it
-    // These are asked for with TORCH_ACLNN_HOST_MODE=check_streams, when the task is launched, and in a dry run, when it is to run.
+    // Called with TORCH_ACLNN_HOST_MODE=check_streams at the launch of the task, and in a dry run when it would run.
     virtual std::vector<MemoryAccess> accesses() const { return {}; }
     // What a dry run has to know of a task: whether it draws random numbers, copies other than integers from the host, writes zeros, has a
     // result whose size its values decide, chooses columns of a matrix, combines BOOL, of which one operand may decide the result, or is
@@ -54,11 +54,11 @@ class TORCH_ACLNN_HOST_API Task {
     virtual Nature nature() const { return Nature::other; }
     // Returns what a dry run may take the result for if it does not know the values.
     virtual std::optional<Choice> choice() const { return std::nullopt; }
-    // This is called in place of run() where a dry run does not compute the task.
+    // Called in place of run() if a dry run does not compute the task.
     virtual void skip() {}
     virtual void run() = 0;  // may throw an Error, whose code is kept; any other exception is ACL_ERROR_RT_AICORE_EXCEPTION
     virtual void finish() noexcept = 0;
-    // This is called before a graph takes the task: what it needs must stay until finish(). Throws an Error if that cannot be.
+    // Called before a graph takes the task, whose resources must stay until finish(). Throws an Error if they cannot.
     virtual void keep() {}
     // This is called in place of run() for each replay of a graph. It puts work on the stream that another thread does, and returns true;
     // false if the stream is to call run().

@@ -10,7 +10,7 @@
 namespace torch_aclnn::host {
 namespace {
 
-// The longest delay of TORCH_ACLNN_HOST_DELAYS, in which the program may go on to what it does too early.
+// The longest delay of TORCH_ACLNN_HOST_DELAYS, during which the program may do something too early.
 constexpr auto kMaxDelay = std::chrono::seconds(1);
 constexpr auto kDemandPause = std::chrono::microseconds(100);
 
