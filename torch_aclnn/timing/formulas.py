@@ -20,7 +20,7 @@ def _product(arguments: dict[str, Any], left: list[Tensor], right: list[Tensor],
 
 
 def _one_product(left: Tensor, right: Tensor, out: Tensor) -> float:
-    # Tensors of M K, K N and M N elements: M N K is the root of the product of their numbers. Batches and groups must not count twice.
+    # With M K, K N and M N elements, M N K is the square root of the product of the three. Batches or groups must not count twice.
     shared = right if len(right.shape) > 2 else out if len(out.shape) > 2 and len(left.shape) == 2 else None
     batch = max(math.prod(shared.shape[:-2]), 1) if shared else 1
     return 2.0 * math.sqrt(left.elements * right.elements * out.elements / batch)

@@ -288,7 +288,7 @@ static void check(const call::SwigluGroupQuant& a) {
     require_number_between("dstTypeMax", a.dstTypeMax, 0, largest_of(ACL_HIFLOAT8));
 }
 // The result is silu(min(first, limit)) * clamp(second, -limit, limit) * weight, with a scale for each group of rows that makes its largest
-// is dstTypeMax.
+// number dstTypeMax.
 static void compute(const call::SwigluGroupQuant& a) {
     const std::vector<at::Tensor> halves = to_double(a.x).chunk(2, -1);
     const bool limited = a.clampLimit != 0;

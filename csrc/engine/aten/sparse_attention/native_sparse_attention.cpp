@@ -85,7 +85,7 @@ static void check(const call::NsaCompressAttention& a) {
     require_between("headNum", a.headNum, a.query.size(1), a.query.size(1));
     require_as_many({{"actualSelSeqKvLen", a.actualSelSeqKvLen}}, {"actualSeqQLen", *a.actualSeqQLen});
     require_selectable(compressed_blocks(a), a.selectBlockSize);
-    // Each sequence has as many selected blocks as its compressed blocks need.
+    // The number of selected blocks of a sequence follows from that of its compressed blocks.
     const int64_t each = a.selectBlockSize / a.compressStride;
     for (size_t i = 0; i < a.actualSelSeqKvLen.size(); ++i) {
         const int64_t keys = length_of(*a.actualCmpSeqKvLen, i), needed = keys / each + (keys % each != 0);
