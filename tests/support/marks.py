@@ -71,7 +71,7 @@ def is_torchs(operator: str, device: str) -> bool:
 
 
 def skip_if_torchs(operator: str, device: str) -> None:
-    """Skip the rest of the test, which is of an operator's own gradient, where there is none."""
+    """Skip the rest of the test, which checks an operator's own gradient, if the gradient is torch's."""
     if is_torchs(operator, device):
         pytest.skip(reason_not_offered(operator))
 

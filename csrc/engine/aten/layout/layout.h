@@ -45,7 +45,7 @@ class Layout {
     std::vector<int64_t> filled() const;          // the dimensions with full blocks
     at::Tensor used(at::Tensor of_filled) const;  // without what fills them up
 
-    std::vector<int64_t> sizes_;   // the tensor's
+    std::vector<int64_t> sizes_;   // the tensor's sizes
     std::vector<int64_t> dims_;    // the dimensions, with those that the format adds
     std::vector<int64_t> blocks_;  // the block's size of each dimension; 0: it is not cut
     std::vector<int64_t> order_;   // the order of the pieces in memory

@@ -50,7 +50,7 @@ void end_all_streams() {
 }
 
 // Work on a stream is work of that stream's device: 107000, naming the parameter, if the task would read or write memory of another device.
-// Copies may, and do not come here.
+// Copies may do so, and are not checked here.
 void require_memory_of(int device, const Task& task) {
     if (device_count() == 1) return;
     for (const MemoryAccess& access : task.accesses()) {
