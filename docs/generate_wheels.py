@@ -1,6 +1,6 @@
 """Write which functions each release of torch_npu exports, and in two documents what follows from it.
 
-python docs/generate_wheels.py                                 # writes the column of docs/evidence.tsv and the table of docs/ascend.md
+python docs/generate_wheels.py                                 # writes the column of docs/evidence.tsv and the table of both ascend.md
 python docs/generate_wheels.py --check                         # fails if they are out of date
 python docs/generate_wheels.py --wheels DIRECTORY              # before, marks in docs/torch_npu_symbols.tsv what the wheels export
 python docs/generate_wheels.py --wheels DIRECTORY --download   # before, fetches the wheels that the directory lacks, of 30 MB each
@@ -24,7 +24,7 @@ DOCS = Path(__file__).resolve().parent
 TABLE = DOCS / "torch_npu_symbols.tsv"
 RUNS = DOCS / "versions.tsv"
 EVIDENCE = DOCS / "evidence.tsv"
-ASCEND = DOCS / "ascend.md"
+PAGES = {DOCS / "ascend.md": "not named", DOCS / "zh-CN" / "ascend.md": "未注明"}
 BEGIN, END = "<!-- the table of docs/generate_wheels.py -->\n", "<!-- its end -->\n"
 KIND = ["--only-binary=:all:", "--python-version=3.11", "--platform=manylinux_2_28_x86_64"]
 
@@ -111,16 +111,16 @@ def evidence(cann: Mapping[str, str], exported: Mapping[str, set[str]]) -> str:
     return "".join("\t".join(cells) + "\n" for cells in rows)
 
 
-def ascend(cann: Mapping[str, str]) -> str:
-    """Return docs/ascend.md, with a row for the releases of each CANN."""
+def ascend(page: Path, unnamed: str, cann: Mapping[str, str]) -> str:
+    """Return docs/ascend.md, or the page in Chinese, with a row for the releases of each CANN."""
     with RUNS.open(newline="") as file:
         run = {row["torch_npu"] for row in csv.DictReader(file, dialect="excel-tab")}
     rows: dict[str, list[str]] = {}
     for release, named in cann.items():
         text = f"**{release}**" if release in run else release
-        rows.setdefault("not named" if named == "-" else named.strip("()"), []).append(f"({text})" if named.startswith("(") else text)
+        rows.setdefault(unnamed if named == "-" else named.strip("()"), []).append(f"({text})" if named.startswith("(") else text)
     lines = [f"| {version} | {', '.join(releases)} |\n" for version, releases in sorted(rows.items())]
-    before, _, rest = ASCEND.read_text().partition(BEGIN)
+    before, _, rest = page.read_text().partition(BEGIN)
     return "".join([before, BEGIN, "| CANN | torch_npu |\n|---|---|\n", *lines, END, rest.partition(END)[2]])
 
 
@@ -137,7 +137,7 @@ def main() -> None:
         functions = [Function(name, symbol, [release for release in cann if symbol in found[release]]) for name, symbol, _ in functions]
         write_table(cann, functions)
     exported = by_name(functions)
-    for document, text in ((EVIDENCE, evidence(cann, exported)), (ASCEND, ascend(cann))):
+    for document, text in ((EVIDENCE, evidence(cann, exported)), *((page, ascend(page, name, cann)) for page, name in PAGES.items())):
         if options.check and text != document.read_text():
             raise SystemExit(f"docs/{document.name} is out of date: run python docs/generate_wheels.py")
         if not options.check:

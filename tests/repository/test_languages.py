@@ -29,7 +29,7 @@ def targets(page: str, part: str) -> list[str]:
     links = re.findall(r"\]\(([^)]+)\)", part)
     folder = (ROOT / page).parent
     files = [link if ":" in link else (folder / link.partition("#")[0]).resolve().relative_to(ROOT).as_posix() for link in links]
-    return [PAGES.get(file, file).replace("overview.zh-CN.svg", "overview.svg") for file in files]
+    return [PAGES.get(file, file.removesuffix("/zh-CN")).replace("overview.zh-CN.svg", "overview.svg") for file in files]
 
 
 def rows(page: str) -> list[tuple[int, list[str], list[str]]]:
