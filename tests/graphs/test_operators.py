@@ -118,8 +118,7 @@ def test_update_has_the_tasks_of_the_group(client, acl, graphs, streams, memory)
         acl.refuses(107000, "on which no update has begun", "aclmdlRICaptureTaskUpdateEnd", streams[1])
         acl.ok("aclmdlRICaptureTaskUpdateBegin", streams[1], group.handle)
         for i in range(2):
-            with client.call(NAME, arguments(1.0)) as other:
-                assert other.phase1() == 0
+            with client.prepared(NAME, arguments(1.0)) as other:
                 assert other.phase2(streams[1]) == (RUNTIME_ERROR if i else 0)
         assert "the group has 1 tasks: expected aclmdlRICaptureTaskUpdateEnd" in client.message()
         acl.ok("aclmdlRICaptureTaskUpdateEnd", streams[1])

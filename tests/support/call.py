@@ -127,6 +127,11 @@ class Call:
             self.executor = c_void_p()
         return code
 
+    def finish(self, stream: int | None = None) -> None:
+        """Call the second phase, which must succeed, and wait for what it queued."""
+        assert self.phase2(stream) == 0, self._client.message()
+        assert self._client.acl.aclrtSynchronizeStream(stream) == 0, self._client.message()
+
     def destroy_handle(self, name: str) -> None:
         """Destroy one argument's handle, and leave its memory."""
         value = self.arguments[name]

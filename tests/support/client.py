@@ -58,12 +58,16 @@ class Client:
     def call(self, entry_point: str, arguments: Mapping[str, Any]) -> Call:
         return Call(self, entry_point, arguments)
 
+    def prepared(self, entry_point: str, arguments: Mapping[str, Any]) -> Call:
+        """Return a call whose first phase has succeeded."""
+        call = self.call(entry_point, arguments)
+        assert call.phase1() == 0, self.message()
+        return call
+
     def run(self, entry_point: str, arguments: Mapping[str, Any], stream: int | None = None) -> list[bytes]:
         """Run both phases and return the output's elements, once nothing but them has changed."""
-        with self.call(entry_point, arguments) as call:
-            assert call.phase1() == 0, self.message()
-            assert call.phase2(stream) == 0, self.message()
-            assert self.acl.aclrtSynchronizeStream(stream) == 0, self.message()
+        with self.prepared(entry_point, arguments) as call:
+            call.finish(stream)
             for operand in call.operands():
                 if operand is call.output():
                     assert operand.is_untouched_around_its_elements()
@@ -77,8 +81,7 @@ class Client:
             call.workspace_size.value = 1
             assert call.phase1() == 0, self.message()
             assert call.workspace_size.value == 0
-            assert call.phase2(stream) == 0, self.message()
-            assert self.acl.aclrtSynchronizeStream(stream) == 0, self.message()
+            call.finish(stream)
             assert all(operand.is_untouched() for operand in call.operands())
 
     def refuses(self, entry_point: str, arguments: Mapping[str, Any], code: int, parameter: str, expected: str, got: str) -> None:

@@ -94,8 +94,7 @@ def without_callback(client: Any, stream: int) -> int:
 
 
 def phase2(client: Any, stream: c_void_p) -> int:
-    with client.call(AVG_POOL2D, GOOD[AVG_POOL2D]) as call:
-        assert call.phase1() == 0
+    with client.prepared(AVG_POOL2D, GOOD[AVG_POOL2D]) as call:
         return call.phase2(stream)
 
 

@@ -32,21 +32,18 @@ def test_phase_2_needs_an_executor(aclnn, stream, entry_point):
 @EVERY_OPERATOR
 def test_phase_2_needs_the_workspace_that_it_is_told_of_and_can_be_called_again(aclnn, stream, entry_point):
     expected = aclnn.run(entry_point, GOOD[entry_point], stream)
-    with aclnn.call(entry_point, GOOD[entry_point]) as call:
-        assert call.phase1() == 0, aclnn.message()
+    with aclnn.prepared(entry_point, GOOD[entry_point]) as call:
         assert call.phase2(stream, workspace=None, size=32) == NULL
         assert aclnn.message() == f"{entry_point}: workspace: expected 32 bytes, got null"
         assert call.output().is_untouched()
-        assert call.phase2(stream) == 0, aclnn.message()
-        assert aclnn.acl.aclrtSynchronizeStream(stream) == 0
+        call.finish(stream)
         assert call.output().elements() == expected
 
 
 @EVERY_OPERATOR
 def test_workspace_that_nobody_asked_for_is_left_alone(aclnn, stream, entry_point):
     workspace = ctypes.create_string_buffer(b"\x5a" * 64, 64)
-    with aclnn.call(entry_point, GOOD[entry_point]) as call:
-        assert call.phase1() == 0, aclnn.message()
+    with aclnn.prepared(entry_point, GOOD[entry_point]) as call:
         assert call.workspace_size.value == 0
         assert call.phase2(stream, ctypes.addressof(workspace), 64) == 0, aclnn.message()
         assert aclnn.acl.aclrtSynchronizeStream(stream) == 0
@@ -55,8 +52,7 @@ def test_workspace_that_nobody_asked_for_is_left_alone(aclnn, stream, entry_poin
 
 @EVERY_OPERATOR
 def test_phase_1_computes_nothing(aclnn, entry_point):
-    with aclnn.call(entry_point, GOOD[entry_point]) as call:
-        assert call.phase1() == 0, aclnn.message()
+    with aclnn.prepared(entry_point, GOOD[entry_point]) as call:
         assert all(operand.is_untouched() for operand in call.operands())
 
 
@@ -64,8 +60,7 @@ def test_phase_1_computes_nothing(aclnn, entry_point):
 def test_phase_2_may_run_on_another_thread(aclnn, stream, entry_point):
     expected = aclnn.run(entry_point, GOOD[entry_point], stream)
     codes = []
-    with aclnn.call(entry_point, GOOD[entry_point]) as call:
-        assert call.phase1() == 0, aclnn.message()
+    with aclnn.prepared(entry_point, GOOD[entry_point]) as call:
         thread = threading.Thread(target=lambda: codes.extend([aclnn.acl.aclrtSetDevice(0), call.phase2(stream)]))
         thread.start()
         thread.join()
@@ -89,8 +84,7 @@ def test_message_of_phase_2_is_told_on_its_own_thread(aclnn):
 
 @EVERY_OPERATOR
 def test_stream_that_is_none_is_a_runtime_error(aclnn, entry_point):
-    with aclnn.call(entry_point, GOOD[entry_point]) as call:
-        assert call.phase1() == 0, aclnn.message()
+    with aclnn.prepared(entry_point, GOOD[entry_point]) as call:
         assert call.phase2(stream=64) == RUNTIME_ERROR
         message = aclnn.message()
         assert message.startswith(f"{entry_point}: stream")
@@ -125,8 +119,7 @@ def test_device_memory_as_arguments(aclnn, ascendcl, stream, device_memory):
 @pytest.fixture
 def repeatable(aclnn, stream):
     """A call of MEAN whose executor is repeatable and has run once."""
-    with aclnn.call(AVG_POOL2D, MEAN) as call:
-        assert call.phase1() == 0, aclnn.message()
+    with aclnn.prepared(AVG_POOL2D, MEAN) as call:
         executor = call.executor
         assert aclnn.opapi.aclSetAclOpExecutorRepeatable(executor) == 0
         assert call.phase2(stream) == 0, aclnn.message()
@@ -169,12 +162,10 @@ def test_new_address_is_the_one_of_the_storage(aclnn, stream):
     replacement = numbers(5, DType.FLOAT)
     memory = aclnn.allocate(20)
     aclnn.acl.write(memory, b"".join(floats(*replacement)))
-    with aclnn.call(AVG_POOL2D, arguments) as call:
-        assert call.phase1() == 0, aclnn.message()
+    with aclnn.prepared(AVG_POOL2D, arguments) as call:
         handle = call["gradOutput"].handle
         assert aclnn.opapi.aclSetInputTensorAddr(call.executor, 0, handle, memory) == 0
-        assert call.phase2(stream) == 0
-        assert aclnn.acl.aclrtSynchronizeStream(stream) == 0
+        call.finish(stream)
         assert call.output().elements() == floats(*[replacement[3] / 4] * 4, *[replacement[4] / 4] * 4)
     aclnn.free(memory)
 
@@ -197,8 +188,7 @@ def test_address_of_an_argument_that_is_not_there_is_refused(aclnn, repeatable, 
 
 
 def test_address_of_an_argument_that_was_null_is_refused(aclnn):
-    with aclnn.call(BATCH_NORM_ELEMT, GOOD[BATCH_NORM_ELEMT] | {"weight": None}) as call:
-        assert call.phase1() == 0, aclnn.message()
+    with aclnn.prepared(BATCH_NORM_ELEMT, GOOD[BATCH_NORM_ELEMT] | {"weight": None}) as call:
         assert aclnn.opapi.aclSetInputTensorAddr(call.executor, 4, call["mean"].handle, 64) == INVALID
         assert aclnn.message().endswith("got 4")
 
@@ -217,8 +207,7 @@ def test_null_cannot_be_made_repeatable(aclnn):
 
 
 def test_executor_that_never_ran_can_be_destroyed(aclnn):
-    with aclnn.call(AVG_POOL2D, MEAN) as call:
-        assert call.phase1() == 0, aclnn.message()
+    with aclnn.prepared(AVG_POOL2D, MEAN) as call:
         assert aclnn.opapi.aclDestroyAclOpExecutor(call.executor) == 0
         call.executor = c_void_p()
         assert call.output().is_untouched()
@@ -235,8 +224,7 @@ MEAN = but(
 stream = client.acl.create("aclrtCreateStream")
 go_on = threading.Event()
 wait = HOST_FUNCTION(lambda _: go_on.wait() and None)
-with client.call(AVG_POOL2D, MEAN) as call:
-    assert call.phase1() == 0
+with client.prepared(AVG_POOL2D, MEAN) as call:
     assert client.opapi.aclSetAclOpExecutorRepeatable(call.executor) == 0
     executor = call.executor
     client.acl.ok("aclrtLaunchHostFunc", stream, wait, None)
@@ -246,8 +234,8 @@ with client.call(AVG_POOL2D, MEAN) as call:
     time.sleep(0.1)
     codes.append(client.opapi.aclDestroyAclOpExecutor(executor))
     for _ in range(100):  # others take its place, if it is free
-        with client.call(AVG_POOL2D, but(MEAN, gradOutput={"values": [0, 0]})) as other:
-            assert other.phase1() == 0
+        with client.prepared(AVG_POOL2D, but(MEAN, gradOutput={"values": [0, 0]})):
+            pass
     go_on.set()
     thread.join()
     call.executor = None

@@ -22,8 +22,7 @@ KINDS = ["Tensor", "Scalar", "IntArray", "FloatArray", "BoolArray", "TensorList"
 
 @EVERY_HANDLE
 def test_handle_destroyed_between_the_phases_is_refused(aclnn, stream, entry_point, parameter):
-    with aclnn.call(entry_point, GOOD[entry_point]) as call:
-        assert call.phase1() == 0, aclnn.message()
+    with aclnn.prepared(entry_point, GOOD[entry_point]) as call:
         kind = "aclTensor" if isinstance(GOOD[entry_point][parameter], Tensor) else "aclIntArray"
         call.destroy_handle(parameter)
         assert call.phase2(stream) == INVALID
@@ -36,8 +35,7 @@ def test_handle_destroyed_between_the_phases_is_refused(aclnn, stream, entry_poi
 
 @EVERY_OPERATOR
 def test_new_handle_in_the_place_of_a_destroyed_one_does_not_pass_for_it(aclnn, stream, entry_point):
-    with aclnn.call(entry_point, GOOD[entry_point]) as call:
-        assert call.phase1() == 0, aclnn.message()
+    with aclnn.prepared(entry_point, GOOD[entry_point]) as call:
         call.destroy_handle(ENTRY_POINTS[entry_point].first)
         others = [aclnn.tensor(Tensor((2, 2)), (4,), None) for _ in range(200)]  # more handles than wait to be used again
         assert call.phase2(stream) == INVALID
@@ -68,8 +66,7 @@ def test_pointer_that_is_no_handle_is_refused(aclnn, entry_point):
 
 @EVERY_OPERATOR
 def test_executor_cannot_be_used_twice(aclnn, stream, entry_point):
-    with aclnn.call(entry_point, GOOD[entry_point]) as call:
-        assert call.phase1() == 0, aclnn.message()
+    with aclnn.prepared(entry_point, GOOD[entry_point]) as call:
         used = c_void_p(call.executor.value)
         assert call.phase2(stream) == 0, aclnn.message()
         assert getattr(aclnn.opapi, entry_point)(None, 0, used, stream) == INVALID
@@ -79,8 +76,7 @@ def test_executor_cannot_be_used_twice(aclnn, stream, entry_point):
 
 
 def test_executor_of_another_entry_point_is_refused_and_stays_usable(aclnn, stream):
-    with aclnn.call(AVG_POOL2D, GOOD[AVG_POOL2D]) as call:
-        assert call.phase1() == 0, aclnn.message()
+    with aclnn.prepared(AVG_POOL2D, GOOD[AVG_POOL2D]) as call:
         assert getattr(aclnn.opapi, ADAPTIVE_AVG_POOL2D)(None, 0, call.executor, stream) == INVALID
         assert aclnn.message() == f"{ADAPTIVE_AVG_POOL2D}: executor: expected one of {ADAPTIVE_AVG_POOL2D}, got one of {AVG_POOL2D}"
         assert call.phase2(stream) == 0, aclnn.message()
@@ -88,8 +84,7 @@ def test_executor_of_another_entry_point_is_refused_and_stays_usable(aclnn, stre
 
 @EVERY_OPERATOR
 def test_memory_freed_between_the_phases_is_refused(aclnn, stream, entry_point):
-    with aclnn.call(entry_point, GOOD[entry_point]) as call:
-        assert call.phase1() == 0, aclnn.message()
+    with aclnn.prepared(entry_point, GOOD[entry_point]) as call:
         first = ENTRY_POINTS[entry_point].first
         call[first].free_memory()
         assert call.phase2(stream) == INVALID

@@ -63,8 +63,8 @@ def test_unspecified_implies_strict_and_workspaces_and_poison(run_client):
     entry_point, case = UNDOCUMENTED[0]
     code = f"""
 entry_point = ENTRY_POINTS[{entry_point!r}]
-with client.call(entry_point.name, entry_point.good) as call:
-    assert call.phase1() == 0 and call.workspace_size.value == 1024
+with client.prepared(entry_point.name, entry_point.good) as call:
+    assert call.workspace_size.value == 1024
 with client.call(entry_point.name, but(entry_point.good, **entry_point.undocumented[{case!r}].changes)) as call:
     assert call.phase1() in (161001, 161002)
 assert client.acl.read(client.allocate(64), 64) == bytes([255] * 64)
@@ -100,8 +100,8 @@ def freed():
 def test_workspace_must_be_what_phase_1_asked_for(run_client, entry_point, mistake):
     given, words = WORKSPACES[mistake]
     code = f"""{HELPERS}
-with client.call({entry_point!r}, GOOD[{entry_point!r}]) as call:
-    assert call.phase1() == 0 and call.workspace_size.value == 1024
+with client.prepared({entry_point!r}, GOOD[{entry_point!r}]) as call:
+    assert call.workspace_size.value == 1024
     print(call.phase2(None, {given}), client.message())
     assert call.output().is_untouched()
 """
@@ -113,8 +113,7 @@ with client.call({entry_point!r}, GOOD[{entry_point!r}]) as call:
 def test_workspace_is_written_over_when_the_task_runs(run_client):
     code = """
 for entry_point in GOOD:
-    with client.call(entry_point, GOOD[entry_point]) as call:
-        assert call.phase1() == 0, client.message()
+    with client.prepared(entry_point, GOOD[entry_point]) as call:
         size = call.workspace_size.value
         workspace = client.allocate(size + 512)
         client.acl.write(workspace, bytes(size + 512))
@@ -130,8 +129,7 @@ print("done")
 def test_handles_are_kept_on_request(run_client):
     code = """
 for entry_point, arguments in GOOD.items():
-    with client.call(entry_point, arguments) as call:
-        assert call.phase1() == 0
+    with client.prepared(entry_point, arguments) as call:
         call.destroy_handle(ENTRY_POINTS[entry_point].first)
         assert call.phase2() == 0, client.message()
 print("done")

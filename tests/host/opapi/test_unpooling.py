@@ -63,8 +63,7 @@ def test_index_outside_gives_zero_and_one_asynchronous_error(aclnn, stream, cont
             indices = [outside.get(i, value) for i, value in enumerate(good["indices"].values)]
             arguments, expected = contract.call(size, unpooled, dtype=dtype, indices=indices)
             arguments["gradOutput"] = arguments["gradOutput"].laid_out(**gaps)
-            with aclnn.call(contract.name, arguments) as call:
-                assert call.phase1() == 0, aclnn.message()
+            with aclnn.prepared(contract.name, arguments) as call:
                 assert call.phase2(stream) == 0, aclnn.message()
                 assert aclnn.acl.aclrtSynchronizeStream(stream) == 507015
                 where = place(first, arguments["indices"].shape)
@@ -80,8 +79,7 @@ def test_index_outside_gives_zero_and_one_asynchronous_error(aclnn, stream, cont
 def test_position_of_an_index_outside_has_the_rank_of_the_argument(aclnn, stream, contract):
     size, unpooled = sizes(contract, 1, 2, 2), sizes(contract, 2, 2, 2)
     arguments, _ = contract.call(size, unpooled, lead=(2,), indices=[0, 1, 2, 3, 0, 1, 2, 9])
-    with aclnn.call(contract.name, arguments) as call:
-        assert call.phase1() == 0, aclnn.message()
+    with aclnn.prepared(contract.name, arguments) as call:
         assert call.phase2(stream) == 0, aclnn.message()
         assert aclnn.acl.aclrtSynchronizeStream(stream) == 507015
         assert aclnn.message().endswith(f"got 9 at position {place(7, (2, *size))}")
@@ -90,8 +88,7 @@ def test_position_of_an_index_outside_has_the_rank_of_the_argument(aclnn, stream
 def test_failure_is_first_told_by_the_synchronisation(aclnn, stream, contract):
     one = (1,) * contract.dims
     arguments, _ = contract.call(one, one, lead=(1, 1), indices=[1])
-    with aclnn.call(contract.name, arguments) as call:
-        assert call.phase1() == 0
+    with aclnn.prepared(contract.name, arguments) as call:
         assert call.phase2(stream) == 0
         assert aclnn.message() == ""
         assert aclnn.acl.aclrtPeekAtLastError(0) == 0
