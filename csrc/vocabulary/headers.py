@@ -32,15 +32,7 @@ _HEADER = """\
 #include "../acl/acl_rt.h"
 #include "../aclnn/aclnn_base.h"
 
-#ifdef __cplusplus
-extern "C" {{
-#endif
-
 {declarations}
-
-#ifdef __cplusplus
-}}
-#endif
 """
 _OPERATORS = """\
 // The entry points of the operators of torch_aclnn, which have kernels of their own.

@@ -9,7 +9,7 @@ from typing import Any
 _NUMBERS = {"bool": "bool", "float": "float", "double": "double", "int": "int", "size_t": "size_t"} | {
     f"{sign}int{bits}_t": f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)
 }
-_DECLARED = re.compile(r'(?:ACL_FUNC_VISIBILITY|__attribute__\(\(visibility\("default"\)\)\)) ([^;{}()]*?)(\w+)\(([^()]*)\);')
+_DECLARED = re.compile(r"ACL_FUNC_VISIBILITY ([^;{}()]*?)(\w+)\(([^()]*)\)(?:\s+__attribute__.*)?;")
 
 
 @functools.cache

@@ -4,27 +4,25 @@
 
 #include "engine/hccl/group.h"
 #include "engine/runtime/config/config.h"
+#include "engine/runtime/error/error.h"
 
 namespace torch_aclnn::host {
-namespace {
 
-std::atomic<Transport*> registered{nullptr};
+static std::atomic<Transport*> registered{nullptr};
 
 template <class Function>
-Function* python_function(const char* name) {
+static Function* python_function(const char* name) {
     return reinterpret_cast<Function*>(dlsym(RTLD_DEFAULT, name));
 }
 
 // Imports torch in a Python process that has not done so; a failure is printed there. The transport registers itself as it is loaded.
-void import_torch() {
+static void import_torch() {
     auto* const is_initialized = python_function<int()>("Py_IsInitialized");
     if (is_initialized == nullptr || is_initialized() == 0) return;
     const int lock = python_function<int()>("PyGILState_Ensure")();
     python_function<int(const char*, void*)>("PyRun_SimpleStringFlags")("import torch_aclnn", nullptr);
     python_function<void(int)>("PyGILState_Release")(lock);
 }
-
-}  // namespace
 
 void set_transport(Transport* transport) noexcept {
     registered = transport;

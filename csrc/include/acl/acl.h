@@ -8,10 +8,6 @@
 #include "acl_op.h"
 #include "acl_rt.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 #define ACL_PKG_VERSION_MAX_SIZE 128
 #define ACL_PKG_VERSION_PARTS_MAX_SIZE 64
 
@@ -44,7 +40,3 @@ ACL_FUNC_VISIBILITY aclError aclFinalize(void);
 /// Returns the release of the documented interface that the engine follows. Only the first text of `version` is filled in.
 ACL_FUNC_VISIBILITY aclError aclsysGetCANNVersion(aclCANNPackageName name, aclCANNPackageVersion* version);
 ACL_FUNC_VISIBILITY aclError aclsysGetVersionStr(char* packageName, char* version);
-
-#ifdef __cplusplus
-}
-#endif

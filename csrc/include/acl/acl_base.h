@@ -5,18 +5,11 @@
 
 #include <stddef.h>
 #include <stdint.h>
-#ifndef __cplusplus
-#include <stdbool.h>
-#endif
-
-#if defined(__GNUC__)
-#define ACL_FUNC_VISIBILITY __attribute__((visibility("default")))
-#else
-#define ACL_FUNC_VISIBILITY
-#endif
-
 #ifdef __cplusplus
-extern "C" {
+#define ACL_FUNC_VISIBILITY extern "C" __attribute__((visibility("default")))
+#else
+#include <stdbool.h>
+#define ACL_FUNC_VISIBILITY __attribute__((visibility("default")))
 #endif
 
 typedef int aclError;
@@ -123,14 +116,8 @@ ACL_FUNC_VISIBILITY aclDataBuffer* aclCreateDataBuffer(void* data, size_t size);
 ACL_FUNC_VISIBILITY aclError aclDestroyDataBuffer(const aclDataBuffer* dataBuffer);
 
 /// Writes a line of the program's own for the log; it goes to the trace.
-#if defined(__GNUC__)
-__attribute__((format(printf, 5, 6)))
-#endif
-ACL_FUNC_VISIBILITY void aclAppLog(aclLogLevel logLevel, const char* func, const char* file, uint32_t line, const char* fmt, ...);
+ACL_FUNC_VISIBILITY void aclAppLog(aclLogLevel logLevel, const char* func, const char* file, uint32_t line, const char* fmt, ...)
+    __attribute__((format(printf, 5, 6)));
 
 /// Returns the message that explains this thread's last failure; it is never null, and cleared by reading it.
 ACL_FUNC_VISIBILITY const char* aclGetRecentErrMsg(void);
-
-#ifdef __cplusplus
-}
-#endif

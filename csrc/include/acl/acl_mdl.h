@@ -5,10 +5,6 @@
 
 #include "acl_base.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 typedef void* aclmdlRI;
 typedef void* aclrtTaskGrp;
 
@@ -76,7 +72,3 @@ ACL_FUNC_VISIBILITY aclError aclmdlRICondHandleGetCondPtr(aclmdlRICondHandle han
 /// Called on a stream that is captured, with flags 0. The branches are then captured one by one.
 ACL_FUNC_VISIBILITY aclError aclmdlRIAddCondTask(aclmdlRICondTaskParams params, aclrtStream stream, uint32_t flags);
 ACL_FUNC_VISIBILITY aclError aclmdlRICaptureToModelRIBegin(aclrtStream stream, aclmdlRI modelRI, aclmdlRICaptureMode mode);
-
-#ifdef __cplusplus
-}
-#endif

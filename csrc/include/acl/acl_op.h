@@ -5,10 +5,6 @@
 
 #include "acl_base.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 typedef struct aclopAttr aclopAttr;
 
 typedef enum { ACL_ENGINE_SYS = 0, ACL_ENGINE_AICORE = 1, ACL_ENGINE_VECTOR = 2 } aclopEngineType;
@@ -27,7 +23,3 @@ ACL_FUNC_VISIBILITY aclError aclopSetAttrListInt(aclopAttr* attr, const char* at
 ACL_FUNC_VISIBILITY aclError aclopSetAttrListFloat(aclopAttr* attr, const char* attrName, int numValues, const float* values);
 ACL_FUNC_VISIBILITY aclError aclopSetAttrListListInt(aclopAttr* attr, const char* attrName, int numLists, const int* numValues,
                                                      const int64_t* const* values);
-
-#ifdef __cplusplus
-}
-#endif

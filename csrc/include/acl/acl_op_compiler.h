@@ -6,10 +6,6 @@
 #include "acl_base.h"
 #include "acl_op.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 typedef enum { ACL_COMPILE_SYS = 0, ACL_COMPILE_UNREGISTERED = 1 } aclopCompileType;
 
 typedef enum {
@@ -48,7 +44,3 @@ ACL_FUNC_VISIBILITY aclError aclopCompileAndExecuteV2(const char* opType, int nu
                                                       aclDataBuffer* inputs[], int numOutputs, aclTensorDesc* outputDesc[],
                                                       aclDataBuffer* outputs[], aclopAttr* attr, aclopEngineType engineType,
                                                       aclopCompileType compileFlag, const char* opPath, aclrtStream stream);
-
-#ifdef __cplusplus
-}
-#endif

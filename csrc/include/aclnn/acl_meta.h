@@ -5,10 +5,6 @@
 
 #include "../acl/acl_base.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 typedef int32_t aclnnStatus;
 
 static const aclnnStatus ACLNN_SUCCESS = 0;
@@ -75,7 +71,3 @@ ACL_FUNC_VISIBILITY aclnnStatus aclDestroyAclOpExecutor(aclOpExecutor* executor)
 ACL_FUNC_VISIBILITY aclnnStatus aclSetInputTensorAddr(aclOpExecutor* executor, const size_t index, aclTensor* tensor, void* addr);
 ACL_FUNC_VISIBILITY aclnnStatus aclSetOutputTensorAddr(aclOpExecutor* executor, const size_t index, aclTensor* tensor, void* addr);
 ACL_FUNC_VISIBILITY aclnnStatus aclSetTensorAddr(aclOpExecutor* executor, const size_t index, aclTensor* tensor, void* addr);
-
-#ifdef __cplusplus
-}
-#endif

@@ -5,13 +5,5 @@
 
 #include "acl_meta.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 ACL_FUNC_VISIBILITY aclnnStatus aclnnInit(const char* configPath);
 ACL_FUNC_VISIBILITY aclnnStatus aclnnFinalize(void);
-
-#ifdef __cplusplus
-}
-#endif

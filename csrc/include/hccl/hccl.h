@@ -6,10 +6,6 @@
 
 #include "hccl_types.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 // --- communicators ---------------------------------------------------------------------------------------------------------------------
 
 /// Called on the root rank; the result is then sent to all ranks.
@@ -95,7 +91,3 @@ ACL_FUNC_VISIBILITY HcclResult HcclCommRegister(HcclComm comm, void* addr, uint6
 /// Opens the windows of those ranks, each of which names this one in its own call; returns when all have.
 ACL_FUNC_VISIBILITY HcclResult HcclCommExchangeMem(HcclComm comm, void* windowHandle, uint32_t* peerRanks, uint32_t peerRankNum);
 ACL_FUNC_VISIBILITY HcclResult HcclCommDeregister(HcclComm comm, void* handle);
-
-#ifdef __cplusplus
-}
-#endif

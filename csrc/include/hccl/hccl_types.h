@@ -7,10 +7,6 @@
 
 #include "acl/acl.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 #define HCCL_ROOT_INFO_BYTES 4108
 #define HCCL_COMM_CONFIG_INFO_BYTES 24
 #define COMM_NAME_MAX_LENGTH 128
@@ -106,7 +102,3 @@ typedef enum { HCCL_DETERMINISTIC = 0 } HcclConfig;
 typedef union {
     int32_t value;
 } HcclConfigValue;
-
-#ifdef __cplusplus
-}
-#endif

@@ -1,12 +1,7 @@
 // What a process has communicated. This is the engine's own and not part of CANN's interface.
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
-
-#ifdef __cplusplus
-extern "C" {
-#endif
+#include "acl/acl_base.h"
 
 typedef struct torchAclnnCollective {
     size_t size;               // bytes of this record that the engine has filled; later versions add fields at the end
@@ -20,9 +15,4 @@ typedef struct torchAclnnCollective {
 // Writes up to `capacity` records of `recordSize` bytes, which is the caller's sizeof(torchAclnnCollective), and returns how many there
 // are, one for each communicator and function that was called on it. A null `collectives` asks for their number alone. The texts live as
 // long as the process. In libhccl.so.
-__attribute__((visibility("default"))) size_t torchAclnnHostCollectives(torchAclnnCollective* collectives, size_t capacity,
-                                                                        size_t recordSize);
-
-#ifdef __cplusplus
-}
-#endif
+ACL_FUNC_VISIBILITY size_t torchAclnnHostCollectives(torchAclnnCollective* collectives, size_t capacity, size_t recordSize);

@@ -4,14 +4,7 @@
 // A library that was built with these declarations works with each later engine; they do not change.
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include "aclnn/acl_meta.h"
-
-#ifdef __cplusplus
-extern "C" {
-#endif
 
 // A tensor that phase 1 is given. The name is that of the parameter, for messages and traces.
 typedef struct torchAclnnArgument {
@@ -35,22 +28,17 @@ typedef int (*torchAclnnCompute)(void* context, const torchAclnnTensor* tensors,
 
 // What a handle holds, for as long as it lives: the elements of an aclIntArray (int64_t), aclFloatArray or aclBoolArray, or the value of an
 // aclScalar, of which `type` says the type. Null, with a count of 0, for null and for what is none of them.
-__attribute__((visibility("default"))) const void* torchAclnnHostContent(const void* handle, uint64_t* count, aclDataType* type);
+ACL_FUNC_VISIBILITY const void* torchAclnnHostContent(const void* handle, uint64_t* count, aclDataType* type);
 
 // Returns a tensor of a list; null beyond its end, and for a list that is null or does not live.
-__attribute__((visibility("default"))) const aclTensor* torchAclnnHostMember(const aclTensorList* list, uint64_t index);
+ACL_FUNC_VISIBILITY const aclTensor* torchAclnnHostMember(const aclTensorList* list, uint64_t index);
 
 // Phase 1: checks the tensors and makes the executor. It owns the context from now on, also if it fails, and calls `destroy` for it at the
 // end, unless that is null. Names and functions must live as long as the process.
-__attribute__((visibility("default"))) aclnnStatus torchAclnnHostFirstPhase(const char* name, const torchAclnnArgument* arguments,
-                                                                            size_t count, torchAclnnCompute compute, void* context,
-                                                                            void (*destroy)(void* context), uint64_t* workspaceSize,
-                                                                            aclOpExecutor** executor);
+ACL_FUNC_VISIBILITY aclnnStatus torchAclnnHostFirstPhase(const char* name, const torchAclnnArgument* arguments, size_t count,
+                                                         torchAclnnCompute compute, void* context, void (*destroy)(void* context),
+                                                         uint64_t* workspaceSize, aclOpExecutor** executor);
 
 // Phase 2: has the stream compute the call, and counts it.
-__attribute__((visibility("default"))) aclnnStatus torchAclnnHostSecondPhase(const char* name, void* workspace, uint64_t workspaceSize,
-                                                                             aclOpExecutor* executor, aclrtStream stream);
-
-#ifdef __cplusplus
-}
-#endif
+ACL_FUNC_VISIBILITY aclnnStatus torchAclnnHostSecondPhase(const char* name, void* workspace, uint64_t workspaceSize,
+                                                          aclOpExecutor* executor, aclrtStream stream);

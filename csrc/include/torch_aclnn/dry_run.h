@@ -1,18 +1,13 @@
 // Dry runs (TORCH_ACLNN_HOST_COMPUTE=0), for tests and tools. This is the engine's own and not part of CANN's interface.
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
-
-#ifdef __cplusplus
-extern "C" {
-#endif
+#include "acl/acl_base.h"
 
 // Returns 1 in a dry run, else 0. In libascendcl.so.
-__attribute__((visibility("default"))) int torchAclnnHostIsDryRun(void);
+ACL_FUNC_VISIBILITY int torchAclnnHostIsDryRun(void);
 
 // With 0, the trace that TORCH_ACLNN_HOST_TRACE asked for has no lines from here on; with 1, it has some again. In libascendcl.so.
-__attribute__((visibility("default"))) void torchAclnnHostResumeTrace(int resume);
+ACL_FUNC_VISIBILITY void torchAclnnHostResumeTrace(int resume);
 
 // Reads by the host of values that a dry run does not know, from one place.
 typedef struct torchAclnnValueRead {
@@ -24,8 +19,4 @@ typedef struct torchAclnnValueRead {
 
 // Writes up to `capacity` records of `recordSize` bytes, which is the caller's sizeof(torchAclnnValueRead), and returns how many there are.
 // A null `valueReads` asks for their number alone. The texts live as long as the process. In libascendcl.so.
-__attribute__((visibility("default"))) size_t torchAclnnHostValueReads(torchAclnnValueRead* valueReads, size_t capacity, size_t recordSize);
-
-#ifdef __cplusplus
-}
-#endif
+ACL_FUNC_VISIBILITY size_t torchAclnnHostValueReads(torchAclnnValueRead* valueReads, size_t capacity, size_t recordSize);

@@ -1,12 +1,7 @@
 // What the host engine implements, for tests and tools. This is the engine's own and not part of CANN's interface.
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
-
-#ifdef __cplusplus
-extern "C" {
-#endif
+#include "acl/acl_base.h"
 
 typedef struct torchAclnnParameter {
     const char* kind;    // the kind in csrc/vocabulary: "In", "OptOut", "Ints", "Int in 0..2", ...
@@ -31,12 +26,7 @@ typedef struct torchAclnnEntryPoint {
 // Writes up to `capacity` records of `recordSize` bytes, which is the caller's sizeof(torchAclnnEntryPoint), and returns how many there
 // are, in no particular order: the entry points of all libraries of the engine that the process has loaded. A null `entryPoints` asks for
 // their number alone. The texts live as long as the library that has the entry point. In libascendcl.so.
-__attribute__((visibility("default"))) size_t torchAclnnHostEntryPoints(torchAclnnEntryPoint* entryPoints, size_t capacity,
-                                                                        size_t recordSize);
+ACL_FUNC_VISIBILITY size_t torchAclnnHostEntryPoints(torchAclnnEntryPoint* entryPoints, size_t capacity, size_t recordSize);
 
 // Sets `calls` of all entry points to 0.
-__attribute__((visibility("default"))) void torchAclnnHostResetCalls(void);
-
-#ifdef __cplusplus
-}
-#endif
+ACL_FUNC_VISIBILITY void torchAclnnHostResetCalls(void);

@@ -1,11 +1,7 @@
 // The codes that the engine returns, for tests and tools. This is the engine's own and not part of CANN's interface.
 #pragma once
 
-#include <stddef.h>
-
-#ifdef __cplusplus
-extern "C" {
-#endif
+#include "acl/acl_base.h"
 
 typedef struct torchAclnnErrorCode {
     int code;
@@ -16,8 +12,4 @@ typedef struct torchAclnnErrorCode {
 } torchAclnnErrorCode;
 
 // Returns the table, and in `count` how many codes it has. No function of the engine returns any other code but 0. In libascendcl.so.
-__attribute__((visibility("default"))) const torchAclnnErrorCode* torchAclnnHostErrorCodes(size_t* count);
-
-#ifdef __cplusplus
-}
-#endif
+ACL_FUNC_VISIBILITY const torchAclnnErrorCode* torchAclnnHostErrorCodes(size_t* count);

@@ -2,14 +2,8 @@
 // of CANN's interface. In libascendcl.so.
 #pragma once
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+#include "acl/acl_base.h"
 
 // The allocator has given out the block at the address, so that what used its memory before has no business there any more. With
 // TORCH_ACLNN_HOST_MODE=check_streams the engine then tells a missing record_stream from a missing event; otherwise this does nothing.
-__attribute__((visibility("default"))) void torchAclnnHostBlockAllocated(const void* block);
-
-#ifdef __cplusplus
-}
-#endif
+ACL_FUNC_VISIBILITY void torchAclnnHostBlockAllocated(const void* block);
