@@ -23,6 +23,10 @@ inline std::optional<at::Tensor> upcast(const std::optional<at::Tensor>& tensor)
     return tensor ? std::optional(upcast(*tensor)) : std::nullopt;
 }
 
+inline at::Tensor to_double(const at::Tensor& tensor) {
+    return tensor.to(at::kDouble);
+}
+
 // Returns wide unsigned integers as signed ones in the same memory, for functions that only move elements and lack kernels for the former.
 at::Tensor as_signed(const at::Tensor& tensor);
 

@@ -5,6 +5,7 @@
 
 #include "engine/aten/adapter/expected.h"
 #include "engine/aten/layout/layout.h"
+#include "engine/aten/numerics/results.h"
 #include "engine/opapi/dtypes.h"
 
 namespace torch_aclnn::host::aten {
@@ -77,9 +78,6 @@ void require_expected(const char* name, const PackableTensor& tensor, const IfWa
     if (expected.wanted) require_expected(name, tensor, expected.expected);
 }
 
-inline at::Tensor to_double(const at::Tensor& tensor) {
-    return tensor.to(at::kDouble);
-}
 inline at::Tensor plus(const at::Tensor& x, const OptTensor& numbers) {
     return given(numbers) ? x.add(to_double(*numbers)) : x;
 }
