@@ -12,8 +12,7 @@
 namespace torch_aclnn {
 
 // Returns how long an operation of a c10d::Backend may take. Before torch 2.8 a backend does not tell, and zero stands for its own limit.
-template <class Backend>
-std::chrono::milliseconds timeout_of(Backend& backend) {
+std::chrono::milliseconds timeout_of(auto& backend) {
     if constexpr (requires { backend.getBackendOptions(); })
         return backend.getBackendOptions()->timeout;
     else

@@ -9,16 +9,12 @@
 #include <string>
 #include <unordered_set>
 
-namespace {
-
 using c10::CachingAllocator::AcceleratorAllocatorConfig;
 
-std::unordered_set<std::string>& keys_set_aside() {
+static std::unordered_set<std::string>& keys_set_aside() {
     static std::unordered_set<std::string> keys;
     return keys;
 }
-
-}  // namespace
 
 extern "C" __attribute__((visibility("default"))) void torchAclnnSetAllocatorKeysAside() noexcept {
     keys_set_aside().swap(AcceleratorAllocatorConfig::getMutableKeys());

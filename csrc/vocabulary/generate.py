@@ -20,7 +20,6 @@ def main(header_folder: Path, generated: Path) -> None:
     with_kernels = records.read_own()
     own, others = headers.of_records(with_kernels), headers.of_records(known)
     written = headers.write_headers(header_folder, own, others)
-    obsolete = set((header_folder / "aclnnop").rglob("*.h")) - written.keys()
     written[generated / "forwarders.cpp"] = headers.forwarders(others)
     written |= _sources(generated / "vocabulary", known)
     written[generated / "vocabulary" / "parameters.h"] = sources.parameters(with_kernels)
@@ -28,7 +27,7 @@ def main(header_folder: Path, generated: Path) -> None:
     written[header_folder.parent / "costs.json"] = json.dumps(dict(_costs([*with_kernels, *known])), indent=1)
     for path, text in written.items():
         _write(path, text)
-    for path in obsolete:
+    for path in {*(header_folder / "aclnnop").rglob("*.h"), *(generated / "vocabulary").rglob("*.cpp")} - written.keys():
         path.unlink()
 
 
@@ -42,6 +41,7 @@ def _sources(folder: Path, known: list[records.Record]) -> dict[Path, str]:
         file = records.FOLDER / f"{family}.yaml"
         lines = {line.strip().partition(":")[0]: number for number, line in enumerate(file.read_text().splitlines(), 1)}
         written[folder / family / f"{source}_calls.h"] = sources.structs(family, source, members, versions)
+        written[folder / family / f"{source}.cpp"] = sources.unit(family, source)
         written[folder / family / f"{source}_rows.inc"] = sources.rows(family, source, members, versions, str(file), lines)
     return written
 

@@ -16,6 +16,8 @@ namespace torch_aclnn::host::aten::call {{
 
 {structs}
 }}  // namespace torch_aclnn::host::aten::call
+
+using namespace torch_aclnn::host::aten;
 """
 _STRUCT = """\
 struct {name} {{
@@ -29,7 +31,13 @@ _PARAMETERS = """\
 """
 _ROWS = """\
 // The entry points of {family}/{source}.cpp, made of csrc/vocabulary/{family}.yaml.
+#pragma once
 {rows}"""
+_UNIT = """\
+// {family}/{source}.cpp with its entry points, which call what it defines.
+#include "engine/aten/{family}/{source}.cpp"
+#include "vocabulary/{family}/{source}_rows.inc"
+"""
 _ROW = """
 static void {name}Check({declared}) {{
     using namespace ::torch_aclnn::host::aten;
@@ -157,9 +165,14 @@ def _member(parameter: Parameter, optional: bool) -> str:
 def rows(
     family: str, source: str, records: Iterable[Record], all_of_struct: dict[str, list[Record]], file: str, lines: dict[str, int]
 ) -> str:
-    """Return the entry points, which the source includes behind what they call."""
+    """Return the entry points, which are compiled behind what they call."""
     texts = [_row(record, all_of_struct, file, _line(record, lines)) for record in records if not record.function]
     return _ROWS.format(family=family, source=source, rows="".join(texts))
+
+
+def unit(family: str, source: str) -> str:
+    """Return what is compiled in place of the source."""
+    return _UNIT.format(family=family, source=source)
 
 
 # Kinds for which the record must state the shape.

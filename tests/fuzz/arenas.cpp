@@ -3,12 +3,11 @@
 #include "acl/acl.h"
 
 namespace fuzz {
-namespace {
 
 constexpr size_t kArena = size_t{1} << 16, kArenas = 10;
 
 // Every second arena's room is reserved only, which means without access.
-uint8_t* map_arenas() {
+static uint8_t* map_arenas() {
     void* first = nullptr;
     if (aclrtReserveMemAddress(&first, 2 * kArena * kArenas, 0, nullptr, 0) != ACL_SUCCESS) return nullptr;
     for (size_t i = 0; i < kArenas; ++i) {
@@ -19,8 +18,6 @@ uint8_t* map_arenas() {
     }
     return static_cast<uint8_t*>(first);
 }
-
-}  // namespace
 
 uint8_t* guarded_memory(size_t number, size_t bytes) {
 #if defined(FUZZ_SANITIZED)

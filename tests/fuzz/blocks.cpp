@@ -6,11 +6,8 @@
 #include "world.h"
 
 namespace fuzz {
-namespace {
 
 constexpr uint8_t kPattern = 0xFF;  // no operator computes a NaN with all bits set, or -1
-
-}  // namespace
 
 Blocks::Blocks(const Call& call) : call_(call) {
     for (size_t i = 0; i < call.tensors.size(); ++i) {

@@ -4,14 +4,13 @@
 #include <string>
 
 namespace fuzz {
-namespace {
 
 constexpr Wide kMaxElements = Wide{1} << 63;  // an exclusive limit
 constexpr Wide kFar = Wide{1} << 100;
 constexpr Wide kMaxSize = Wide{1} << 61;
 constexpr uint64_t kMaxRank = 16;
 
-Wide product_of(const std::vector<int64_t>& sizes) {
+static Wide product_of(const std::vector<int64_t>& sizes) {
     if (std::count(sizes.begin(), sizes.end(), 0) > 0) return 0;
     Wide product = 1;
     for (const int64_t size : sizes)
@@ -19,41 +18,41 @@ Wide product_of(const std::vector<int64_t>& sizes) {
     return product;
 }
 
-bool any_negative(const std::vector<int64_t>& numbers) {
+static bool any_negative(const std::vector<int64_t>& numbers) {
     return std::any_of(numbers.begin(), numbers.end(), [](int64_t n) { return n < 0; });
 }
 
-bool is_public(aclFormat format) {
+static bool is_public(aclFormat format) {
     const std::set<int> known{ACL_FORMAT_UNDEFINED, ACL_FORMAT_NCHW,  ACL_FORMAT_NHWC, ACL_FORMAT_ND,
                               ACL_FORMAT_NDHWC,     ACL_FORMAT_NCDHW, ACL_FORMAT_NCL};
     return known.count(format) > 0;
 }
 
-bool has_memory(const Call& call, const TensorSpec& t) {
+static bool has_memory(const Call& call, const TensorSpec& t) {
     return call.tensors[t.block_of].memory != Memory::none;
 }
 
 // One past the last element, from the storage's first; kFar where a stride or the offset is negative.
-Wide end_of(const TensorSpec& t) {
+static Wide end_of(const TensorSpec& t) {
     if (t.offset < 0 || any_negative(t.strides)) return kFar;
     Wide end = Wide{t.offset} + 1;
     for (size_t d = 0; d < t.sizes.size(); ++d) end = std::min(kFar, end + (Wide{t.sizes[d]} - 1) * std::min<Wide>(t.strides[d], kMaxSize));
     return end;
 }
 
-bool is_countable(const TensorSpec& t) {
+static bool is_countable(const TensorSpec& t) {
     if (any_negative(t.sizes) || product_of(t.sizes) >= kMaxElements) return false;
     return std::all_of(t.sizes.begin(), t.sizes.end(), [](int64_t size) { return size <= kMaxSize; });
 }
 
 // For a tensor with elements: within what was declared.
-bool is_within_storage(const TensorSpec& t) {
+static bool is_within_storage(const TensorSpec& t) {
     const Wide elements = product_of(t.storage);
     return !any_negative(t.storage) && elements < kMaxElements && end_of(t) <= elements;
 }
 
 // Within the allocation, at an address that its elements can have.
-bool is_within_memory(const Call& call, const TensorSpec& t) {
+static bool is_within_memory(const Call& call, const TensorSpec& t) {
     const TensorSpec& block = call.tensors[t.block_of];
     const Wide end = end_of(t), item = item_size(t.dtype);
     if (block.memory != Memory::device && block.memory != Memory::other_device) return false;
@@ -62,7 +61,7 @@ bool is_within_memory(const Call& call, const TensorSpec& t) {
            Wide{t.shift} + Wide{t.offset} * item < Wide{block.block_bytes};
 }
 
-bool on_one_device(const Call& call) {
+static bool on_one_device(const Call& call) {
     std::set<Memory> found;
     for (const TensorSpec& t : call.tensors)
         if (exists(t) && !is_empty(t)) found.insert(call.tensors[t.block_of].memory);
@@ -71,7 +70,7 @@ bool on_one_device(const Call& call) {
 
 // Whether each element of the output has memory of its own, which no input has a part in. The tensors are within their memory, so that they
 // have few elements.
-bool output_is_its_own(const Call& call) {
+static bool output_is_its_own(const Call& call) {
     const auto& roles = entry_points()[call.entry_point].tensors;
     const TensorSpec& out = call.tensors.back();
     if (is_empty(out)) return true;
@@ -99,7 +98,7 @@ bool output_is_its_own(const Call& call) {
     return own;
 }
 
-bool has_null(const Call& call) {
+static bool has_null(const Call& call) {
     if (call.null_size || call.null_executor) return true;
     const EntryPoint& e = entry_points()[call.entry_point];
     for (size_t i = 0; i < call.tensors.size(); ++i)
@@ -109,13 +108,11 @@ bool has_null(const Call& call) {
     return false;
 }
 
-bool all_live(const Call& call) {
+static bool all_live(const Call& call) {
     const auto is_dead = [](const auto& spec) { return spec.handle == Handle::destroyed || spec.handle == Handle::foreign; };
     return std::none_of(call.tensors.begin(), call.tensors.end(), [&](const auto& t) { return is_dead(t) && !is_null(t); }) &&
            std::none_of(call.arrays.begin(), call.arrays.end(), is_dead);
 }
-
-}  // namespace
 
 bool is_null(const TensorSpec& t) {
     const bool fits = t.sizes.size() <= kMaxRank && t.storage.size() <= kMaxRank;

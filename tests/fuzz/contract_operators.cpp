@@ -3,37 +3,36 @@
 #include "contract.h"
 
 namespace fuzz {
-namespace {
 
 using Sizes = std::vector<int64_t>;
 using Types = std::set<int>;
 
-Types floating() {
+static Types floating() {
     return product() == Product::a2 ? Types{ACL_FLOAT, ACL_FLOAT16, ACL_BF16} : Types{ACL_FLOAT, ACL_FLOAT16};
 }
 
-bool has_rank(const TensorSpec& t, size_t lowest, size_t highest) {
+static bool has_rank(const TensorSpec& t, size_t lowest, size_t highest) {
     return t.sizes.size() >= lowest && t.sizes.size() <= highest;
 }
 
-bool same_front(const TensorSpec& a, const TensorSpec& b, size_t plane) {
+static bool same_front(const TensorSpec& a, const TensorSpec& b, size_t plane) {
     return a.sizes.size() == b.sizes.size() &&
            std::equal(a.sizes.begin(), a.sizes.end() - static_cast<std::ptrdiff_t>(plane), b.sizes.begin());
 }
 
-int64_t last(const TensorSpec& t, size_t dim) {
+static int64_t last(const TensorSpec& t, size_t dim) {
     return t.sizes[t.sizes.size() - dim];
 }
 
-bool all_between(const Sizes& values, Wide lowest, Wide highest) {
+static bool all_between(const Sizes& values, Wide lowest, Wide highest) {
     return std::all_of(values.begin(), values.end(), [&](int64_t v) { return v >= lowest && v <= highest; });
 }
 
-Wide floor_div(Wide a, Wide b) {
+static Wide floor_div(Wide a, Wide b) {
     return a / b - (a % b < 0 ? 1 : 0);
 }
 
-bool average_size_fits(int64_t in, int64_t out, Wide kernel, Wide stride, Wide padding, bool ceil_mode) {
+static bool average_size_fits(int64_t in, int64_t out, Wide kernel, Wide stride, Wide padding, bool ceil_mode) {
     if (in < 1) return false;
     Wide pooled = floor_div(in + 2 * padding - kernel + (ceil_mode ? stride - 1 : 0), stride) + 1;
     if (ceil_mode && (pooled - 1) * stride >= in + padding) --pooled;
@@ -41,7 +40,7 @@ bool average_size_fits(int64_t in, int64_t out, Wide kernel, Wide stride, Wide p
 }
 
 // Whether gradient, self and result are planes of `dims` dimensions and of one type; the gradient's planes may have other sizes.
-bool are_planes(const Call& c, const Types& types, size_t dims) {
+static bool are_planes(const Call& c, const Types& types, size_t dims) {
     const TensorSpec &gradient = c.tensors.front(), &self = c.tensors[1], &result = c.tensors.back();
     for (const TensorSpec* t : {&gradient, &self, &result})
         if (types.count(t->dtype) == 0 || t->dtype != self.dtype || !has_rank(*t, dims + 1, dims + 2)) return false;
@@ -49,11 +48,11 @@ bool are_planes(const Call& c, const Types& types, size_t dims) {
 }
 
 // For one of the windows' numbers, which may be one for all dimensions.
-int64_t of_dim(const Sizes& values, size_t d) {
+static int64_t of_dim(const Sizes& values, size_t d) {
     return values[values.size() == 1 ? 0 : d];
 }
 
-bool average(const Call& c, size_t dims) {
+static bool average(const Call& c, size_t dims) {
     const TensorSpec &gradient = c.tensors[0], &self = c.tensors[1], &result = c.tensors[2];
     if (dims == 3 && product() != Product::a2) return false;
     if (!are_planes(c, floating(), dims) || self.format != result.format) return false;
@@ -74,17 +73,17 @@ bool average(const Call& c, size_t dims) {
     return product() == Product::a2 || self.dtype != ACL_FLOAT || c.cube_math_type == 1 || c.cube_math_type == 2;
 }
 
-bool same_formats(const Call& c) {
+static bool same_formats(const Call& c) {
     return c.tensors[0].format == c.tensors[1].format && c.tensors[2].format == c.tensors[1].format;
 }
 
-bool adaptive(const Call& c, size_t dims) {
+static bool adaptive(const Call& c, size_t dims) {
     if (dims == 3 && product() != Product::a2) return false;
     if (!are_planes(c, floating(), dims) || !same_formats(c)) return false;
     return is_empty(c.tensors[1]) || !is_empty(c.tensors[0]);
 }
 
-bool padding(const Call& c, Kind kind, size_t dims) {
+static bool padding(const Call& c, Kind kind, size_t dims) {
     const bool is_circular = kind == Kind::circular;
     if (product() != Product::a2 && (is_circular || (dims == 3 && product() == Product::inference))) return false;
     Types types = floating();
@@ -104,14 +103,14 @@ bool padding(const Call& c, Kind kind, size_t dims) {
     return true;
 }
 
-bool is_contiguous(const TensorSpec& t) {
+static bool is_contiguous(const TensorSpec& t) {
     Wide stride = 1;
     for (size_t d = t.sizes.size(); d-- > 0; stride *= t.sizes[d])
         if (t.sizes[d] != 1 && t.strides[d] != stride) return false;
     return true;
 }
 
-bool unpool(const Call& c, size_t dims) {
+static bool unpool(const Call& c, size_t dims) {
     const TensorSpec &gradient = c.tensors[0], &self = c.tensors[1], &indices = c.tensors[2], &result = c.tensors[3];
     if (product() == Product::inference || (indices.dtype != ACL_INT64 && (dims == 3 || indices.dtype != ACL_INT32))) return false;
     Types types{ACL_FLOAT, ACL_FLOAT16, ACL_INT8, ACL_UINT8, ACL_INT16, ACL_INT32, ACL_INT64};
@@ -131,7 +130,7 @@ bool unpool(const Call& c, size_t dims) {
     return is_empty(result) || is_contiguous(result);
 }
 
-bool batch_norm(const Call& c) {
+static bool batch_norm(const Call& c) {
     if (product() == Product::inference) return false;
     const TensorSpec& input = c.tensors[1];
     if (!has_rank(input, 2, 8) || input.sizes[1] == 0) return false;
@@ -147,8 +146,6 @@ bool batch_norm(const Call& c) {
     }
     return true;
 }
-
-}  // namespace
 
 bool keeps_operator_rules(const Call& call) {
     const EntryPoint& e = entry_points()[call.entry_point];

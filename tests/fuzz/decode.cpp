@@ -3,7 +3,6 @@
 #include <algorithm>
 
 namespace fuzz {
-namespace {
 
 constexpr size_t kMaxRank = 18;  // one more than a handle takes, or several
 
@@ -14,24 +13,24 @@ constexpr aclFormat kFormats[] = {ACL_FORMAT_NCHW,  ACL_FORMAT_NCL,     ACL_FORM
                                   ACL_FORMAT_NDHWC, ACL_FORMAT_NC1HWC0, ACL_FORMAT_FRACTAL_NZ, ACL_FORMAT_NDC1HWC0, ACL_FORMAT_NCDHW};
 
 template <class Value, size_t count>
-Value one_of(Bytes& bytes, const Value (&known)[count]) {
+static Value one_of(Bytes& bytes, const Value (&known)[count]) {
     const size_t which = bytes.below(count + 1);
     return which < count ? known[which] : static_cast<Value>(static_cast<int32_t>(bytes.word()));
 }
 
 // A handle that is missing, destroyed or of something else.
-Handle bad_handle(Bytes& bytes) {
+static Handle bad_handle(Bytes& bytes) {
     constexpr Handle kHandles[] = {Handle::null, Handle::destroyed, Handle::foreign};
     return kHandles[bytes.below(3)];
 }
 
-void change_number(Bytes& bytes, std::vector<int64_t>& numbers) {
+static void change_number(Bytes& bytes, std::vector<int64_t>& numbers) {
     if (numbers.empty()) return;
     int64_t& number = numbers[bytes.below(numbers.size())];
     number = bytes.hostile(number);
 }
 
-void change_rank(Bytes& bytes, TensorSpec& t) {
+static void change_rank(Bytes& bytes, TensorSpec& t) {
     if (bytes.rarely(128) && !t.sizes.empty()) {
         const size_t d = bytes.below(t.sizes.size());
         t.sizes.erase(t.sizes.begin() + static_cast<std::ptrdiff_t>(d));
@@ -44,13 +43,13 @@ void change_rank(Bytes& bytes, TensorSpec& t) {
     }
 }
 
-void change_storage(Bytes& bytes, TensorSpec& t) {
+static void change_storage(Bytes& bytes, TensorSpec& t) {
     t.storage.resize(bytes.below(kMaxRank), 1);
     change_number(bytes, t.storage);
     change_number(bytes, t.storage);
 }
 
-void change_memory(Bytes& bytes, TensorSpec& t) {
+static void change_memory(Bytes& bytes, TensorSpec& t) {
     constexpr Memory kMemories[] = {Memory::other_device, Memory::host, Memory::freed, Memory::none};
     switch (bytes.below(8)) {
         case 4: t.block_bytes = t.block_bytes > 1 ? t.block_bytes - 1 : 1; break;
@@ -67,7 +66,7 @@ void change_memory(Bytes& bytes, TensorSpec& t) {
 }
 
 // Another tensor's memory, before, in, or behind its elements.
-void share_memory(Bytes& bytes, Call& call, size_t i) {
+static void share_memory(Bytes& bytes, Call& call, size_t i) {
     const size_t other = bytes.below(call.tensors.size());
     TensorSpec& owner = call.tensors[other];
     if (owner.block_of != other) return;
@@ -78,14 +77,14 @@ void share_memory(Bytes& bytes, Call& call, size_t i) {
     if (bytes.rarely(200)) owner.block_bytes = std::max(owner.block_bytes, t.shift + needed);
 }
 
-void share_handle(Bytes& bytes, Call& call, size_t i) {
+static void share_handle(Bytes& bytes, Call& call, size_t i) {
     const size_t other = bytes.below(call.tensors.size());
     if (call.tensors[other].handle_of != other || other == i) return;
     call.tensors[i] = call.tensors[other];
 }
 
 // Two tensors that have to agree change together, so that what is behind that check is reached too.
-void change_same_size(Bytes& bytes, Call& call) {
+static void change_same_size(Bytes& bytes, Call& call) {
     const size_t dim = bytes.below(8);
     const int64_t size = bytes.hostile(1);
     for (TensorSpec& t : call.tensors) {
@@ -95,7 +94,7 @@ void change_same_size(Bytes& bytes, Call& call) {
     }
 }
 
-void change_same_kind(Bytes& bytes, Call& call) {
+static void change_same_kind(Bytes& bytes, Call& call) {
     const aclDataType dtype = one_of(bytes, kDtypes);
     const aclFormat format = one_of(bytes, kFormats);
     const bool both = bytes.rarely(128);
@@ -106,7 +105,7 @@ void change_same_kind(Bytes& bytes, Call& call) {
     }
 }
 
-void change_tensor(Bytes& bytes, Call& call) {
+static void change_tensor(Bytes& bytes, Call& call) {
     const size_t i = bytes.below(call.tensors.size());
     TensorSpec& t = call.tensors[i];
     switch (bytes.below(13)) {
@@ -126,7 +125,7 @@ void change_tensor(Bytes& bytes, Call& call) {
     }
 }
 
-void change_array(Bytes& bytes, Call& call) {
+static void change_array(Bytes& bytes, Call& call) {
     if (call.arrays.empty()) return;
     ArraySpec& array = call.arrays[bytes.below(call.arrays.size())];
     switch (bytes.below(4)) {
@@ -139,7 +138,7 @@ void change_array(Bytes& bytes, Call& call) {
     }
 }
 
-void change_rest(Bytes& bytes, Call& call) {
+static void change_rest(Bytes& bytes, Call& call) {
     switch (bytes.below(6)) {
         case 0: call.divisor = bytes.hostile(call.divisor); break;
         case 1: call.cube_math_type = static_cast<int8_t>(bytes.byte()); break;
@@ -152,7 +151,7 @@ void change_rest(Bytes& bytes, Call& call) {
 
 // Makes the parts of a call agree: a tensor with another's handle is the same tensor, and tensors that share memory all name the one that
 // has it.
-void settle(Call& call) {
+static void settle(Call& call) {
     for (TensorSpec& t : call.tensors) {
         size_t handle = t.handle_of;
         while (call.tensors[handle].handle_of != handle) handle = call.tensors[handle].handle_of;
@@ -164,8 +163,6 @@ void settle(Call& call) {
         while (call.tensors[t.block_of].block_of != t.block_of) t.block_of = call.tensors[t.block_of].block_of;
     }
 }
-
-}  // namespace
 
 Call decode(Bytes& bytes) {
     constexpr size_t kChanges[] = {0, 0, 1, 1, 2, 2, 3, 5};

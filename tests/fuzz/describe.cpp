@@ -5,9 +5,8 @@
 #include "world.h"
 
 namespace fuzz {
-namespace {
 
-std::string listed(const std::vector<int64_t>& numbers) {
+static std::string listed(const std::vector<int64_t>& numbers) {
     std::string text;
     for (const int64_t number : numbers) text += (text.empty() ? "" : ", ") + std::to_string(number);
     return "{" + text + "}";
@@ -16,7 +15,7 @@ std::string listed(const std::vector<int64_t>& numbers) {
 constexpr const char* kHandles[] = {"live", "null", "destroyed", "foreign"};
 constexpr const char* kMemories[] = {"device", "other device", "host", "freed", "none"};
 
-void print(const Call& call) {
+static void print(const Call& call) {
     const EntryPoint& e = entry_points()[call.entry_point];
     std::fprintf(stderr, "%s, plot %d, choice %zu, values %d\n", e.name, static_cast<int>(call.plot), call.choice, call.values);
     for (size_t i = 0; i < call.tensors.size(); ++i) {
@@ -34,8 +33,6 @@ void print(const Call& call) {
     std::fprintf(stderr, "  ceil %d, include padding %d, divisor %lld, cubeMathType %d, null results %d %d\n", call.ceil_mode,
                  call.count_include_pad, static_cast<long long>(call.divisor), call.cube_math_type, call.null_size, call.null_executor);
 }
-
-}  // namespace
 
 void fail(const Call& call, const std::string& what) {
     std::fprintf(stderr, "the contract is broken: %s\nlast message of the engine: %s\n", what.c_str(), aclGetRecentErrMsg());

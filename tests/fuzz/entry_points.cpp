@@ -4,14 +4,13 @@
 #include "contract/operators.h"
 
 namespace fuzz {
-namespace {
 
 using Call_ = const Call&;
 using Arguments_ = const Arguments&;
 
 // The entry point of images takes a cubeMathType, too.
 template <auto phase1, size_t dims>
-int average(Call_ c, Arguments_ a, uint64_t* size, aclOpExecutor** executor) {
+static int average(Call_ c, Arguments_ a, uint64_t* size, aclOpExecutor** executor) {
     const auto call = [&](auto... rest) {
         return phase1(a.tensors[0], a.tensors[1], a.arrays[0], a.arrays[1], a.arrays[2], c.ceil_mode, c.count_include_pad, c.divisor,
                       rest..., a.tensors[2], size, executor);
@@ -24,18 +23,18 @@ int average(Call_ c, Arguments_ a, uint64_t* size, aclOpExecutor** executor) {
 
 // Entry points that take the gradient, self and the result, and nothing else.
 template <auto phase1>
-int adaptive(Call_, Arguments_ a, uint64_t* size, aclOpExecutor** executor) {
+static int adaptive(Call_, Arguments_ a, uint64_t* size, aclOpExecutor** executor) {
     return phase1(a.tensors[0], a.tensors[1], a.tensors[2], size, executor);
 }
 
 template <auto phase1>
-int padding(Call_, Arguments_ a, uint64_t* size, aclOpExecutor** executor) {
+static int padding(Call_, Arguments_ a, uint64_t* size, aclOpExecutor** executor) {
     return phase1(a.tensors[0], a.tensors[1], a.arrays[0], a.tensors[2], size, executor);
 }
 
 // The entry point of volumes takes the pooling's stride and padding, too.
 template <auto phase1, size_t dims>
-int unpool(Call_, Arguments_ a, uint64_t* size, aclOpExecutor** executor) {
+static int unpool(Call_, Arguments_ a, uint64_t* size, aclOpExecutor** executor) {
     const auto call = [&](auto... rest) {
         return phase1(a.tensors[0], a.tensors[1], a.tensors[2], a.arrays[0], rest..., a.tensors[3], size, executor);
     };
@@ -46,7 +45,7 @@ int unpool(Call_, Arguments_ a, uint64_t* size, aclOpExecutor** executor) {
 }
 
 template <auto phase1>
-int batch_norm(Call_, Arguments_ a, uint64_t* size, aclOpExecutor** executor) {
+static int batch_norm(Call_, Arguments_ a, uint64_t* size, aclOpExecutor** executor) {
     const auto& t = a.tensors;
     return phase1(t[0], t[1], t[2], t[3], t[4], t[5], t[6], t[7], t[8], size, executor);
 }
@@ -64,8 +63,6 @@ constexpr Role read = Role::read, shape = Role::shape_only, written = Role::writ
     ENTRY(Type, dims, kind, kUnpool, dims == 2 ? 1 : 3, unpool<aclnn##Type##BackwardGetWorkspaceSize, dims>)
 #define BATCH_NORM(Type, name, dims, aten, kind, ...) \
     ENTRY(Type, dims, kind, kBatchNorm, 0, batch_norm<aclnn##Type##BackwardGetWorkspaceSize>)
-
-}  // namespace
 
 const std::vector<EntryPoint>& entry_points() {
     static const std::vector<Parameter> kGradient{{"gradOutput", read}, {"self", shape}, {"gradInput", written}};

@@ -1,14 +1,11 @@
 #include "world.h"
 
 namespace fuzz {
-namespace {
 
-aclTensor* make(const TensorSpec& t, void* data) {
+static aclTensor* make(const TensorSpec& t, void* data) {
     return aclCreateTensor(t.sizes.data(), t.sizes.size(), t.dtype, t.null_strides ? nullptr : t.strides.data(), t.offset, t.format,
                            t.storage.data(), t.storage.size(), data);
 }
-
-}  // namespace
 
 Handles::Handles(const Call& call, const Blocks& blocks) : call_(call) {
     for (size_t i = 0; i < call.tensors.size(); ++i) {

@@ -3,32 +3,31 @@
 #include "decode.h"
 
 namespace fuzz {
-namespace {
 
 using Sizes = std::vector<int64_t>;
 
 template <size_t count>
-aclDataType one_of(Bytes& bytes, const aclDataType (&dtypes)[count]) {
+static aclDataType one_of(Bytes& bytes, const aclDataType (&dtypes)[count]) {
     return dtypes[bytes.below(count)];
 }
 
-aclDataType floating(Bytes& bytes) {
+static aclDataType floating(Bytes& bytes) {
     return one_of(bytes, {ACL_FLOAT, ACL_FLOAT16, ACL_BF16});
 }
 
-aclFormat usual_format(const Sizes& sizes, bool only_images) {
+static aclFormat usual_format(const Sizes& sizes, bool only_images) {
     if (only_images || sizes.size() == 4) return sizes.size() == 3 ? ACL_FORMAT_NCL : ACL_FORMAT_NCHW;
     return sizes.size() == 5 ? ACL_FORMAT_NCDHW : ACL_FORMAT_ND;
 }
 
-int64_t reach(const TensorSpec& t) {
+static int64_t reach(const TensorSpec& t) {
     int64_t end = 1;
     for (size_t d = 0; d < t.sizes.size(); ++d) end += (t.sizes[d] - 1) * t.strides[d];
     return std::count(t.sizes.begin(), t.sizes.end(), 0) > 0 ? 0 : end;
 }
 
 // Strides of the dimensions in another order: channels last.
-Sizes permuted_strides(const Sizes& sizes) {
+static Sizes permuted_strides(const Sizes& sizes) {
     Sizes strides(sizes.size());
     int64_t stride = 1;
     for (size_t i = 0; i < sizes.size(); ++i) {
@@ -42,7 +41,7 @@ Sizes permuted_strides(const Sizes& sizes) {
     return strides;
 }
 
-void choose_layout(Bytes& bytes, TensorSpec& t, Role role) {
+static void choose_layout(Bytes& bytes, TensorSpec& t, Role role) {
     const bool dense_only = role == Role::written;
     switch (bytes.below(8)) {
         case 4: t.strides = permuted_strides(t.sizes); break;
@@ -58,7 +57,7 @@ void choose_layout(Bytes& bytes, TensorSpec& t, Role role) {
     }
 }
 
-TensorSpec tensor(Bytes& bytes, Sizes sizes, aclDataType dtype, aclFormat format, Role role) {
+static TensorSpec tensor(Bytes& bytes, Sizes sizes, aclDataType dtype, aclFormat format, Role role) {
     TensorSpec t;
     t.sizes = std::move(sizes);
     t.strides = contiguous_strides(t.sizes);
@@ -72,32 +71,32 @@ TensorSpec tensor(Bytes& bytes, Sizes sizes, aclDataType dtype, aclFormat format
     return t;
 }
 
-Sizes leading(Bytes& bytes) {
+static Sizes leading(Bytes& bytes) {
     Sizes sizes;
     if (bytes.rarely(170)) sizes.push_back(bytes.between(bytes.rarely(24) ? 0 : 1, 3));
     sizes.push_back(bytes.between(1, 5));
     return sizes;
 }
 
-Sizes joined(Sizes first, const Sizes& second) {
+static Sizes joined(Sizes first, const Sizes& second) {
     first.insert(first.end(), second.begin(), second.end());
     return first;
 }
 
 // Gradient, self and result of an operator that has these three.
-void add_images(Bytes& bytes, Call& call, const Sizes& gradient, const Sizes& image, aclDataType dtype, aclFormat format) {
+static void add_images(Bytes& bytes, Call& call, const Sizes& gradient, const Sizes& image, aclDataType dtype, aclFormat format) {
     call.tensors.push_back(tensor(bytes, gradient, dtype, format, Role::read));
     call.tensors.push_back(tensor(bytes, image, dtype, format, Role::shape_only));
     call.tensors.push_back(tensor(bytes, image, dtype, format, Role::written));
 }
 
-int64_t pooled(int64_t in, int64_t kernel, int64_t stride, int64_t padding, bool ceil_mode) {
+static int64_t pooled(int64_t in, int64_t kernel, int64_t stride, int64_t padding, bool ceil_mode) {
     int64_t out = (in + 2 * padding - kernel + (ceil_mode ? stride - 1 : 0)) / stride + 1;
     if (ceil_mode && (out - 1) * stride >= in + padding) --out;
     return out;
 }
 
-void average(Bytes& bytes, Call& call, size_t dims) {
+static void average(Bytes& bytes, Call& call, size_t dims) {
     const Sizes front = leading(bytes);
     Sizes in, out, kernel, stride, padding;
     call.ceil_mode = bytes.rarely(100);
@@ -115,7 +114,7 @@ void average(Bytes& bytes, Call& call, size_t dims) {
     call.arrays = {{Handle::live, kernel}, {Handle::live, stride}, {Handle::live, padding}};
 }
 
-void adaptive(Bytes& bytes, Call& call, size_t plane) {
+static void adaptive(Bytes& bytes, Call& call, size_t plane) {
     const Sizes front = leading(bytes);
     Sizes in, out;
     for (size_t d = 0; d < plane; ++d) {
@@ -126,7 +125,7 @@ void adaptive(Bytes& bytes, Call& call, size_t plane) {
     add_images(bytes, call, joined(front, out), image, floating(bytes), usual_format(image, plane == 2));
 }
 
-void padding(Bytes& bytes, Call& call, Kind kind, size_t dims) {
+static void padding(Bytes& bytes, Call& call, Kind kind, size_t dims) {
     const Sizes front = leading(bytes);
     Sizes in, out, pad(2 * dims);
     for (size_t d = 0; d < dims; ++d) in.push_back(bytes.between(1, 6));
@@ -144,7 +143,7 @@ void padding(Bytes& bytes, Call& call, Kind kind, size_t dims) {
     call.arrays = {{Handle::live, pad}};
 }
 
-void unpool(Bytes& bytes, Call& call, size_t dims) {
+static void unpool(Bytes& bytes, Call& call, size_t dims) {
     const Sizes front = leading(bytes);
     Sizes in, out;
     for (size_t d = 0; d < dims; ++d) {
@@ -166,7 +165,7 @@ void unpool(Bytes& bytes, Call& call, size_t dims) {
     if (dims == 3) call.arrays.insert(call.arrays.end(), {{Handle::live, {1, 2, 2}}, {Handle::live, {0, 0, bytes.between(0, 2)}}});
 }
 
-void batch_norm(Bytes& bytes, Call& call) {
+static void batch_norm(Bytes& bytes, Call& call) {
     Sizes image = {bytes.between(bytes.rarely(24) ? 0 : 1, 3), bytes.between(1, 5)};
     for (size_t more = bytes.below(7); more > 0; --more) image.push_back(bytes.between(1, 3));
     const aclFormat format = usual_format(image, false);
@@ -179,8 +178,6 @@ void batch_norm(Bytes& bytes, Call& call) {
     call.tensors.push_back(tensor(bytes, image, floating(bytes), format, Role::written));
     if (bytes.rarely(40)) call.tensors[4].handle = Handle::null;
 }
-
-}  // namespace
 
 std::vector<int64_t> contiguous_strides(const std::vector<int64_t>& sizes) {
     std::vector<int64_t> strides(sizes.size());

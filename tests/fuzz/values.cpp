@@ -7,7 +7,6 @@
 #include "entry_points.h"
 
 namespace fuzz {
-namespace {
 
 constexpr uint8_t kFirstSpecial = 224;  // values of Call::values from here on are special
 constexpr size_t kNumbers = 4;          // kinds of numbers, and as many with infinity and NaN
@@ -17,11 +16,11 @@ constexpr uint16_t kBrain[] = {0x3F80, 0xC000, 0x3F00, 0x4040, 0x7F80, 0x7FC0};
 constexpr double kDouble[] = {1, -2, 0.5, 3, std::numeric_limits<double>::infinity(), std::numeric_limits<double>::quiet_NaN()};
 
 template <class Number>
-void put(Number number, uint8_t* to) {
+static void put(Number number, uint8_t* to) {
     std::memcpy(to, &number, sizeof number);
 }
 
-int64_t index_value(const Call& call, size_t n) {
+static int64_t index_value(const Call& call, size_t n) {
     uint64_t plane = 1;
     for (const int64_t size : call.arrays[0].values) plane *= static_cast<uint64_t>(size);
     const auto inside = static_cast<int64_t>((n * 5 + call.values) % (plane == 0 ? 1 : plane));
@@ -29,8 +28,6 @@ int64_t index_value(const Call& call, size_t n) {
     const int64_t outside[] = {-2, static_cast<int64_t>(plane), INT64_MAX, INT64_MIN};
     return outside[call.values % 4];
 }
-
-}  // namespace
 
 void write_value(const Call& call, size_t tensor, size_t n, uint8_t* to) {
     const size_t numbers = kNumbers + (call.values >= kFirstSpecial ? 2 : 0);

@@ -67,7 +67,7 @@ def host_memory(ascendcl: Runtime) -> Iterator[int]:
 def tasks(library: Runtime, tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
     """Compile the tasks that fail on purpose as a library of its own: what it throws must be caught in another."""
     target = tmp_path_factory.mktemp("tasks") / "libtasks.so"
-    flags = ["-std=c++17", "-O0", "-fvisibility=hidden"]
+    flags = ["-std=c++20", "-O0", "-fvisibility=hidden"]
     include = [f"-I{ROOT / 'csrc'}", f"-I{ROOT / 'csrc' / 'include'}"]
     source = Path(__file__).with_name("tasks.cpp")
     compiled = ctypes.CDLL(str(shared_library(source, target, [*flags, *include], [f"-L{libdir()}", "-lascendcl"])))

@@ -52,7 +52,7 @@ def passing_library(tmp_path_factory) -> Path:
     target = tmp_path_factory.mktemp("entry_point") / "libpassing.so"
     include = [f"-I{ROOT / 'csrc'}", f"-I{ROOT / 'csrc' / 'include'}"]
     source = Path(__file__).with_name("entry_point.cpp")
-    return shared_library(source, target, ["-std=c++17", *include], [f"-L{libdir()}", "-lascendcl"])
+    return shared_library(source, target, ["-std=c++20", *include], [f"-L{libdir()}", "-lascendcl"])
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ NOT_NUMBERS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 
 @pytest.fixture(scope="module")
 def engine(tmp_path_factory):
-    options = ["-std=c++17", f"-I{ROOT / 'csrc'}", f"-I{ROOT / 'csrc' / 'include'}"]
+    options = ["-std=c++20", f"-I{ROOT / 'csrc'}", f"-I{ROOT / 'csrc' / 'include'}"]
     target = tmp_path_factory.mktemp("json") / "libjson_text.so"
     library = ctypes.CDLL(str(shared_library(Path(__file__).with_name("json_text.cpp"), target, options, [f"-L{libdir()}", "-lascendcl"])))
     for function in ("json_of_text", "json_of_double", "json_of_float", "json_of_long"):

@@ -39,7 +39,7 @@ def sanitized_engine(sanitizers: str) -> Path:
 def program(sources: list[Path], target: Path, libraries: Path, *options: str, link: Sequence[str] = ("opapi", "ascendcl")) -> Path:
     """Compile C++ sources, each on its own, and link them with some of the engine's libraries in a folder."""
     compiler = tool("g++")
-    flags = ["-std=c++17", "-O1", "-g", "-Wall", "-Wextra", "-Werror", *options, f"-I{libraries.parent / 'include'}"]
+    flags = ["-std=c++20", "-O1", "-g", "-Wall", "-Wextra", "-Werror", *options, f"-I{libraries.parent / 'include'}"]
     objects = [target.with_name(f"{target.name}-{source.stem}.o") for source in sources]
 
     def compile_one(source: Path, output: Path) -> None:

@@ -5,16 +5,12 @@
 
 #include <cstdio>
 
-namespace {
-
 const pthread_t loader = pthread_self();
 
-void tell(const char* function) {
+static void tell(const char* function) {
     std::printf("%s on %s\n", function, pthread_equal(pthread_self(), loader) ? "main" : "another thread");
     std::fflush(stdout);
 }
-
-}  // namespace
 
 extern "C" int InitHugeMemThreadLocal(void*, bool) {
     tell("InitHugeMemThreadLocal");

@@ -9,12 +9,10 @@
 #include <thread>
 #include <utility>
 
-namespace {
-
 // Autograd's thread may be busy for another thread, for which a process does not wait at its end.
 constexpr std::chrono::seconds kLimit{2};
 
-void run_empty_backward(int device) {
+static void run_empty_backward(int device) {
     const auto options = at::TensorOptions(at::Device(at::kPrivateUse1, static_cast<c10::DeviceIndex>(device)));
     try {
         const at::Tensor x = at::empty({1}, options).requires_grad_();
@@ -22,8 +20,6 @@ void run_empty_backward(int device) {
     } catch (const std::exception&) {  // a device that has failed has nothing left to run
     }
 }
-
-}  // namespace
 
 // Returns when autograd's thread for the device has dropped what it used, or after the limit. Nothing is launched. The caller must not hold
 // the GIL.

@@ -9,11 +9,9 @@
 #include <string>
 #include <string_view>
 
-namespace {
-
 using Observer = void (*)(const char* kind, const char* what, size_t bytes, const char* note);
 
-std::atomic<Observer> observer{nullptr};
+static std::atomic<Observer> observer{nullptr};
 
 // Operators whose results have a size that depends on values, for which the host waits.
 constexpr std::array<std::string_view, 5> kSizedByValues{"aten::nonzero", "aten::masked_select", "aten::_unique2", "aten::unique_dim",
@@ -23,35 +21,35 @@ constexpr std::array<std::string_view, 7> kNamesOfCopies{"aten::copy_", "aten::_
                                                          "aten::cpu",   "aten::contiguous", "aten::clone"};
 
 // The operators that this thread is in.
-thread_local struct {
+static thread_local struct {
     std::string outermost;
     int depth = 0;
 } operators;
 
 template <typename Names>
-bool is_one_of(std::string_view name, const Names& names) {
+static bool is_one_of(std::string_view name, const Names& names) {
     return std::find(names.begin(), names.end(), name) != names.end();
 }
 
 // Functions of autograd have names of their own, and call the operators that the program has asked for.
-bool is_operator(std::string_view name) {
+static bool is_operator(std::string_view name) {
     return name.find("::") != std::string_view::npos && name.rfind("autograd::", 0) != 0;
 }
 
-bool is_on_npu(const at::Tensor& tensor) {
+static bool is_on_npu(const at::Tensor& tensor) {
     return tensor.device().type() == at::kPrivateUse1;
 }
 
-const char* note_of_integers(const at::Tensor& tensor) {
+static const char* note_of_integers(const at::Tensor& tensor) {
     return at::isIntegralType(tensor.scalar_type(), /*includeBool=*/true) ? "integers" : "";
 }
 
-std::string dtype_name(at::ScalarType type) {
+static std::string dtype_name(at::ScalarType type) {
     return std::string(c10::getDtypeNames(type).first);
 }
 
 // A tensor that wraps others is left out, because the operators on those are seen too.
-const at::Tensor* plain_tensor(c10::ArrayRef<const c10::IValue> inputs, size_t position) {
+static const at::Tensor* plain_tensor(c10::ArrayRef<const c10::IValue> inputs, size_t position) {
     if (position >= inputs.size() || !inputs[position].isTensor()) return nullptr;
     const at::Tensor& tensor = inputs[position].toTensor();
     const bool is_plain =
@@ -59,17 +57,17 @@ const at::Tensor* plain_tensor(c10::ArrayRef<const c10::IValue> inputs, size_t p
     return is_plain ? &tensor : nullptr;
 }
 
-void tell(const char* kind, const std::string& what, size_t bytes, const std::string& note) {
+static void tell(const char* kind, const std::string& what, size_t bytes, const std::string& note) {
     if (const Observer function = observer.load()) function(kind, what.c_str(), bytes, note.c_str());
 }
 
 // Tells the observer of a cause, by the operator that the program has called, or by another name if that tells more.
-void tell_cause(const char* kind, const char* otherwise, size_t bytes, const std::string& note) {
+static void tell_cause(const char* kind, const char* otherwise, size_t bytes, const std::string& note) {
     const bool says_more = !operators.outermost.empty() && !is_one_of(operators.outermost, kNamesOfCopies);
     tell(kind, says_more ? operators.outermost : otherwise, bytes, note);
 }
 
-void observe_copy(const at::Tensor& target, const at::Tensor& source, bool asynchronous) {
+static void observe_copy(const at::Tensor& target, const at::Tensor& source, bool asynchronous) {
     const std::string suffix = asynchronous ? "non_blocking" : "";
     const bool to_npu = is_on_npu(target), from_npu = is_on_npu(source);
     const at::ScalarType to = target.scalar_type(), from = source.scalar_type();
@@ -85,7 +83,7 @@ void observe_copy(const at::Tensor& target, const at::Tensor& source, bool async
     }
 }
 
-void observe(std::string_view name, c10::ArrayRef<const c10::IValue> inputs) {
+static void observe(std::string_view name, c10::ArrayRef<const c10::IValue> inputs) {
     const at::Tensor* first = plain_tensor(inputs, 0);
     if (first == nullptr) return;
     if (name == "aten::copy_") {
@@ -98,7 +96,7 @@ void observe(std::string_view name, c10::ArrayRef<const c10::IValue> inputs) {
     }
 }
 
-std::unique_ptr<at::ObserverContext> operator_begins(const at::RecordFunction& function) {
+static std::unique_ptr<at::ObserverContext> operator_begins(const at::RecordFunction& function) {
     const std::string_view name = function.name();
     if (!is_operator(name)) return nullptr;
     if (operators.depth++ == 0) operators.outermost = name;
@@ -106,11 +104,9 @@ std::unique_ptr<at::ObserverContext> operator_begins(const at::RecordFunction& f
     return nullptr;
 }
 
-void operator_ends(const at::RecordFunction& function, at::ObserverContext*) {
+static void operator_ends(const at::RecordFunction& function, at::ObserverContext*) {
     if (is_operator(function.name())) --operators.depth;
 }
-
-}  // namespace
 
 // Has the observer called for each such operator, in the thread that calls the operator and before it runs. Null ends that.
 extern "C" __attribute__((visibility("default"))) void torchAclnnHostObserveOperators(Observer function) noexcept {

@@ -8,31 +8,28 @@
 #include "torch_compatibility.h"
 
 namespace torch_aclnn::host {
-namespace {
 
-c10::intrusive_ptr<c10d::Work> receive(c10d::Backend& backend, const at::Tensor& block, int peer, BlockTag tag) {
+static c10::intrusive_ptr<c10d::Work> receive(c10d::Backend& backend, const at::Tensor& block, int peer, BlockTag tag) {
     std::vector<at::Tensor> tensors{block};
     return backend.recv(tensors, peer, tag);
 }
 
-c10::intrusive_ptr<c10d::Work> send(c10d::Backend& backend, const at::Tensor& block, int peer, BlockTag tag) {
+static c10::intrusive_ptr<c10d::Work> send(c10d::Backend& backend, const at::Tensor& block, int peer, BlockTag tag) {
     std::vector<at::Tensor> tensors{block};
     return backend.send(tensors, peer, tag);
 }
 
 // The neighbours come first, so that not all ranks turn to the same one at once.
-int peer_after(const c10d::Backend& backend, int step) {
+static int peer_after(const c10d::Backend& backend, int step) {
     return (backend.getRank() + step) % backend.getSize();
 }
 
 // Removes the place in gloo's source, which stands in brackets in front, and the advice at the end.
-std::string without_decoration(std::string message) {
+static std::string without_decoration(std::string message) {
     const size_t place = message.find(".cc:"), end = message.find("] ");
     if (message[0] == '[' && place < end && end != std::string::npos) message.erase(0, end + 2);
     return message.substr(0, message.find(". This is typically"));
 }
-
-}  // namespace
 
 void throw_gloo_error(const std::exception& error) {
     const std::string message = without_decoration(error.what());

@@ -14,8 +14,7 @@ namespace torch_aclnn::host {
 // Gloo's errors have no codes, only texts: throws an Error, of an HcclResult, with what it says.
 [[noreturn]] void throw_gloo_error(const std::exception& error);
 
-template <class Body>
-auto with_gloo_errors(Body&& body) {
+auto with_gloo_errors(auto&& body) {
     try {
         return body();
     } catch (const Error&) {

@@ -35,8 +35,7 @@ std::string informed_key(int rank) {
 }
 
 // Returns false if the condition has not come true within a moment.
-template <class Condition>
-bool comes_true(Condition&& condition) {
+bool comes_true(auto&& condition) {
     const auto end = std::chrono::steady_clock::now() + kMoment;
     while (!condition()) {
         if (std::chrono::steady_clock::now() > end) return false;

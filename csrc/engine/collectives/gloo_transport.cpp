@@ -16,8 +16,7 @@ namespace py = pybind11;
 constexpr const char* kModule = "torch_aclnn.host.collectives";
 
 // Runs the body with Python's lock, on any thread.
-template <class Body>
-auto in_python(int code, Body&& body) {
+auto in_python(int code, auto&& body) {
     if (!Py_IsInitialized()) throw Error(HCCL_E_NOT_SUPPORT, "collectives need a Python process");
     const py::gil_scoped_acquire lock;
     try {

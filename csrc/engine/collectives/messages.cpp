@@ -9,39 +9,36 @@
 #include "torch_compatibility.h"
 
 namespace torch_aclnn::host {
-namespace {
 
 constexpr int kDataTag = 0;
 
-OperationRecord record_of(const Message& message, OperationKind kind) {
+static OperationRecord record_of(const Message& message, OperationKind kind) {
     return {kind, message.type, message.count, message.peer, -1};
 }
 
-at::Tensor empty_bytes(size_t bytes) {
+static at::Tensor empty_bytes(size_t bytes) {
     return at::empty({static_cast<int64_t>(bytes)}, at::kByte);
 }
 
-at::Tensor tensor_of(const OperationRecord& record) {
+static at::Tensor tensor_of(const OperationRecord& record) {
     static_assert(sizeof record == 24, "it travels as it is, so it has no padding");
     return bytes_at(&record, sizeof record).clone();
 }
 
-OperationRecord read_record(const at::Tensor& tensor) {
+static OperationRecord read_record(const at::Tensor& tensor) {
     OperationRecord record;
     std::memcpy(&record, tensor.const_data_ptr(), sizeof record);
     return record;
 }
 
 // Returns what differs between two ends of a message, or nothing.
-std::string difference(int sender, const OperationRecord& sent, int receiver, const OperationRecord& received) {
+static std::string difference(int sender, const OperationRecord& sent, int receiver, const OperationRecord& received) {
     if (sent.kind != OperationKind::send || received.kind != OperationKind::receive)
         return "the ranks do not do the same: " + description(std::map<int, OperationRecord>{{sender, sent}, {receiver, received}});
     if (sent.count == received.count && sent.type == received.type) return "";
     return text("rank ", sender, " sends ", sent.count, " ", name_of(sent.type), ", and rank ", receiver, " receives ", received.count, " ",
                 name_of(received.type));
 }
-
-}  // namespace
 
 Messages::Messages(c10::intrusive_ptr<c10d::Backend> backend, bool compare)
     : backend_(std::move(backend)), timeout_(timeout_of(*backend_)) {

@@ -6,9 +6,8 @@
 #include "engine/runtime/memory/host_view.h"
 
 namespace torch_aclnn::host {
-namespace {
 
-at::ScalarType scalar_type_of(HcclDataType type) {
+static at::ScalarType scalar_type_of(HcclDataType type) {
     switch (type) {
         case HCCL_DATA_TYPE_INT8: return at::kChar;
         case HCCL_DATA_TYPE_INT16: return at::kShort;
@@ -26,7 +25,7 @@ at::ScalarType scalar_type_of(HcclDataType type) {
     }
 }
 
-at::ScalarType computed_type_of(at::ScalarType type) {
+static at::ScalarType computed_type_of(at::ScalarType type) {
     switch (type) {
         case at::kHalf:
         case at::kBFloat16: return at::kFloat;
@@ -40,15 +39,13 @@ at::ScalarType computed_type_of(at::ScalarType type) {
 
 // Sums and products of unsigned 64-bit integers have the bits of the signed ones. Their order is that of signed integers once the highest
 // bit is flipped.
-bool is_order_of_uint64(const at::Tensor& elements, HcclReduceOp op) {
+static bool is_order_of_uint64(const at::Tensor& elements, HcclReduceOp op) {
     return elements.scalar_type() == at::kUInt64 && (op == HCCL_REDUCE_MAX || op == HCCL_REDUCE_MIN);
 }
 
-at::Tensor with_highest_bit_turned(const at::Tensor& tensor) {
+static at::Tensor with_highest_bit_turned(const at::Tensor& tensor) {
     return tensor.bitwise_xor(std::numeric_limits<int64_t>::min());
 }
-
-}  // namespace
 
 at::Tensor bytes_at(const void* data, size_t bytes) {
     return at::from_blob(host_view(const_cast<void*>(data)), {static_cast<int64_t>(bytes)}, at::kByte);

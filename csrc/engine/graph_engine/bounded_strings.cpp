@@ -9,23 +9,19 @@
 
 #include "engine/runtime/visibility.h"
 
-namespace {
-
-int none(char* destination, size_t size) {
+static int none(char* destination, size_t size) {
     if (destination != nullptr && size > 0) destination[0] = '\0';
     return -1;
 }
 
 // `count` is the greatest length of the text, without its end.
-int print(char* destination, size_t size, size_t count, const char* format, va_list arguments) {
+static int print(char* destination, size_t size, size_t count, const char* format, va_list arguments) {
     if (destination == nullptr || size == 0 || format == nullptr) return none(destination, size);
     const size_t room = count < size ? count + 1 : size;
     const int length = vsnprintf(destination, room, format, arguments);
     if (length < 0 || (static_cast<size_t>(length) >= room && room == size)) return none(destination, size);
     return static_cast<size_t>(length) < room ? length : -1;
 }
-
-}  // namespace
 
 extern "C" {
 

@@ -13,16 +13,13 @@
 #include "engine/runtime/visibility.h"
 
 namespace torch_aclnn::host {
-namespace {
 
-[[noreturn]] void refuse_graph_engine(const char* symbol) {
+[[noreturn]] static void refuse_graph_engine(const char* symbol) {
     const std::unique_ptr<char, void (*)(void*)> name(abi::__cxa_demangle(symbol, nullptr, nullptr, nullptr), std::free);
     throw std::runtime_error(std::string(name ? name.get() : symbol) +
                              ": the torch_aclnn host engine has no graph engine (GE); use torch.compile with backend=\"aot_eager\", or "
                              "captured graphs: backend=\"npugraph_ex\", or a torchair.CompilerConfig whose mode is \"reduce-overhead\"");
 }
-
-}  // namespace
 }  // namespace torch_aclnn::host
 
 // The identifier is the symbol: the parameters and the result of the function do not matter to one that throws.

@@ -6,13 +6,12 @@
 #include "engine/runtime/text.h"
 
 namespace torch_aclnn::host {
-namespace {
 
-bool same(const OperationRecord& one, const OperationRecord& other) {
+static bool same(const OperationRecord& one, const OperationRecord& other) {
     return one.kind == other.kind && one.type == other.type && one.count == other.count && one.root == other.root && one.op == other.op;
 }
 
-void require_same_records(Group& group, const OperationRecord& own) {
+static void require_same_records(Group& group, const OperationRecord& own) {
     std::map<int, OperationRecord> by_rank;
     bool all_same = true, all_collective = true;
     for (const auto& record : group.compare(own)) {
@@ -25,7 +24,7 @@ void require_same_records(Group& group, const OperationRecord& own) {
 }
 
 // Each rank sees all counts, so that all ranks find the same mismatches.
-void require_matching_counts(Group& group, int size, const Operation& operation) {
+static void require_matching_counts(Group& group, int size, const Operation& operation) {
     const auto ranks = static_cast<size_t>(size);
     std::vector<uint64_t> own(operation.gives), all(2 * ranks * ranks);
     own.insert(own.end(), operation.takes.begin(), operation.takes.end());
@@ -39,8 +38,6 @@ void require_matching_counts(Group& group, int size, const Operation& operation)
         }
     }
 }
-
-}  // namespace
 
 void require_agreement(Group& group, int size, const Operation& operation) {
     require_same_records(group, operation.record);

@@ -6,18 +6,16 @@
 #include "hccl/hccl.h"
 
 namespace torch_aclnn::host {
-namespace {
 
-void require_root(const Communicator& communicator, uint32_t root) {
+static void require_root(const Communicator& communicator, uint32_t root) {
     if (root >= static_cast<uint32_t>(communicator.size()))
         refuse(HCCL_E_PARA, "root", text("less than ", communicator.size()), std::to_string(root));
 }
 
-Operation operation_of(OperationKind kind, uint64_t count, HcclDataType type, std::vector<Buffer> buffers, int root = -1, int op = -1) {
+static Operation operation_of(OperationKind kind, uint64_t count, HcclDataType type, std::vector<Buffer> buffers, int root = -1,
+                              int op = -1) {
     return {{kind, type, count, root, op}, {}, {}, std::move(buffers)};
 }
-
-}  // namespace
 }  // namespace torch_aclnn::host
 
 using namespace torch_aclnn::host;

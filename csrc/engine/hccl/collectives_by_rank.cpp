@@ -65,8 +65,7 @@ class Contiguous {
     }
 
    private:
-    template <class Action>
-    void for_each_part(Action action) {
+    void for_each_part(auto action) {
         if (copy_.empty()) return;
         char* const outside = static_cast<char*>(const_cast<void*>(buffer_));
         char* inside = copy_.data();

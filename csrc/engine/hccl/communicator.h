@@ -29,8 +29,7 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
     // Puts the operation on the stream, or into the graph that is captured from it.
     void launch(Operation operation, aclrtStream stream, Body body);
     // Puts the operation on the stream (a handle, or a Stream), whether that is captured or not.
-    template <class Place>
-    void launch_now(Operation operation, Place&& stream, Body body);
+    void launch_now(Operation operation, auto&& stream, Body body);
     // Returns what failed on it some time ago and has not been reported by a synchronisation; its code is an HcclResult.
     std::optional<Error> unreported_failure() const;
     // Returns the suffix of the address of the next communicator that is made of this one under that number.

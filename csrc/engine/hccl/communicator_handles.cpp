@@ -10,11 +10,10 @@
 #include "engine/runtime/text.h"
 
 namespace torch_aclnn::host {
-namespace {
 
 constexpr auto& communicators = lasting<HandleTable<Communicator>, HandleKind::communicator>;
 
-void list_leaks(LeakList& list) {
+static void list_leaks(LeakList& list) {
     communicators().for_each([&](const void* handle, const Communicator& communicator) {
         const std::string description = text("HcclComm ", handle, ", communicator ", communicator.membership().name, ", rank ",
                                              communicator.rank(), " of ", communicator.size());
@@ -22,9 +21,7 @@ void list_leaks(LeakList& list) {
     });
 }
 
-[[maybe_unused]] const bool leaks_are_listed = (add_leak_report(list_leaks), true);
-
-}  // namespace
+const bool leaks_are_listed = (add_leak_report(list_leaks), true);
 
 std::shared_ptr<Communicator> find_communicator(HcclComm handle) {
     if (handle == nullptr) refuse(HCCL_E_PTR, "comm", "a communicator", "null");

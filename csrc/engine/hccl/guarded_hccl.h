@@ -11,8 +11,7 @@ namespace torch_aclnn::host {
 
 constexpr int kFirstRuntimeCode = 1000;
 
-template <class Body>
-void with_hccl_codes(Body&& body) {
+void with_hccl_codes(auto&& body) {
     try {
         body();
     } catch (const Error& error) {
@@ -25,19 +24,16 @@ void with_hccl_codes(Body&& body) {
     }
 }
 
-template <class Body>
-HcclResult hccl_guarded(const char* function, Body&& body) noexcept {
+HcclResult hccl_guarded(const char* function, auto&& body) noexcept {
     return static_cast<HcclResult>(guarded(function, [&] { with_hccl_codes(body); }));
 }
 
-template <class Arguments, class Body>
-HcclResult hccl_traced(const char* function, Arguments&& arguments, Body&& body) noexcept {
+HcclResult hccl_traced(const char* function, auto&& arguments, auto&& body) noexcept {
     return static_cast<HcclResult>(traced(function, arguments, [&] { with_hccl_codes(body); }));
 }
 
 // Runs an operation on a communicator, with which the body is called.
-template <class Arguments, class Body>
-HcclResult traced_on(HcclComm comm, aclrtStream stream, const char* function, Arguments&& arguments, Body&& body) noexcept {
+HcclResult traced_on(HcclComm comm, aclrtStream stream, const char* function, auto&& arguments, auto&& body) noexcept {
     const auto details = [&] { return on_communicator(arguments(), comm, stream); };
     return hccl_traced(function, details, [&] { body(find_communicator(comm)); });
 }

@@ -5,10 +5,9 @@
 #include "kernels/separable/operators.h"
 
 namespace torch_aclnn::host {
-namespace {
 
 // The document of the operator on images lists these two; torch_npu's own operators pass nothing else, but ND is common elsewhere.
-void require_pooling_format_if_strict(std::initializer_list<Named> tensors) {
+static void require_pooling_format_if_strict(std::initializer_list<Named> tensors) {
     if (!config().strict) return;
     for (const Named& t : tensors)
         if (t.tensor->format != ACL_FORMAT_NCHW && t.tensor->format != ACL_FORMAT_NCL)
@@ -16,7 +15,7 @@ void require_pooling_format_if_strict(std::initializer_list<Named> tensors) {
 }
 
 template <uint64_t dims>
-Compute adaptive_avg_pool(const Offer& offer, Named grad_output, Named self, Named out) {
+static Compute adaptive_avg_pool(const Offer& offer, Named grad_output, Named self, Named out) {
     check_planes(offer, grad_output, self, out, dims);
     for (const Named& t : {grad_output, out}) require_same_format(t, self);
     require_same_front(grad_output, self, dims);
@@ -31,8 +30,6 @@ Compute adaptive_avg_pool(const Offer& offer, Named grad_output, Named self, Nam
         kernels::adaptive_avg_pool_backward(view_of_planes(e.input(0), dims), view_of_planes(e.output(0), dims), config().thread_count);
     };
 }
-
-}  // namespace
 }  // namespace torch_aclnn::host
 
 using namespace torch_aclnn::host;

@@ -4,13 +4,12 @@
 #include "kernels/batch_norm_elemt_backward/batch_norm_elemt_backward.h"
 
 namespace torch_aclnn::host {
-namespace {
 
-kernels::View<8> channel_view(const aclTensor& tensor) {
+static kernels::View<8> channel_view(const aclTensor& tensor) {
     return kernels::channels_second(view<8>(tensor), static_cast<int64_t>(tensor.rank()));
 }
 
-void normalise_backward(const aclOpExecutor& e) {
+static void normalise_backward(const aclOpExecutor& e) {
     const kernels::BatchNormChannels channels{view<1>(e.input(2)), view<1>(e.input(3)),
                                               e.has_input(4) ? view<1>(e.input(4)) : kernels::kNoWeight, view<1>(e.input(5)),
                                               view<1>(e.input(6))};
@@ -19,8 +18,8 @@ void normalise_backward(const aclOpExecutor& e) {
                                        config().thread_count);
 }
 
-Compute batch_norm_elemt(const Offer& offer, Named grad_out, Named input, Named mean, Named invstd, Named weight, Named sum_dy,
-                         Named sum_dy_xmu, Named counter, Named grad_input) {
+static Compute batch_norm_elemt(const Offer& offer, Named grad_out, Named input, Named mean, Named invstd, Named weight, Named sum_dy,
+                                Named sum_dy_xmu, Named counter, Named grad_input) {
     for (const Named& t : {grad_out, input, mean, invstd, weight, sum_dy, sum_dy_xmu, grad_input})
         if (t.tensor != nullptr) require_dtype(t, accepted_dtypes(offer));
     require_dtype(counter, FLOAT | FLOAT16 | INT32);
@@ -41,8 +40,6 @@ Compute batch_norm_elemt(const Offer& offer, Named grad_out, Named input, Named 
     require_no_overlap(grad_input, {grad_out, input, mean, invstd, weight, sum_dy, sum_dy_xmu, counter});
     return normalise_backward;
 }
-
-}  // namespace
 }  // namespace torch_aclnn::host
 
 using namespace torch_aclnn::host;

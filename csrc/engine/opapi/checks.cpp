@@ -4,20 +4,19 @@
 #include "engine/runtime/memory/host_view.h"
 
 namespace torch_aclnn::host {
-namespace {
 
-std::string dim_name(uint64_t dim) {
+static std::string dim_name(uint64_t dim) {
     return "dimension " + std::to_string(dim);
 }
 
 // Returns the types that a document lists, without those that the product lacks, and with those that a setting adds.
-DTypes offered(DTypes listed) {
+static DTypes offered(DTypes listed) {
     if (!traits_of(config().product).has_bf16) listed = listed.without(BF16);
     if (const DTypes others = listed.without(OF_950); config().product != Product::ascend950 && others.bits() != 0) listed = others;
     return config().allow_float64 && listed.has(ACL_FLOAT) ? listed | DOUBLE : listed;
 }
 
-std::vector<aclDataType> members(DTypes dtypes) {
+static std::vector<aclDataType> members(DTypes dtypes) {
     std::vector<aclDataType> found;
     for (int dtype = 0; dtype < 64; ++dtype)
         if (dtypes.has(static_cast<aclDataType>(dtype))) found.push_back(static_cast<aclDataType>(dtype));
@@ -25,20 +24,17 @@ std::vector<aclDataType> members(DTypes dtypes) {
 }
 
 // Words the refusal of a data type as CANN's messages do, which programs look for.
-std::string not_implemented(aclDataType dtype) {
+static std::string not_implemented(aclDataType dtype) {
     const std::string name = to_string(dtype);
     const bool has_name = name.find('(') == name.npos;
     return has_name ? name + " (not implemented for DT_" + (dtype == ACL_BF16 ? "BFLOAT16" : name) + ")" : name;
 }
 
-template <class Items, class Text>
-std::string joined(const Items& items, const Text& text) {
+static std::string joined(const auto& items, const auto& text) {
     std::string result;
     for (const auto& item : items) result += (result.empty() ? "" : ", ") + std::string(text(item));
     return result;
 }
-
-}  // namespace
 
 void require_not_null(const char* name, const void* pointer) {
     if (pointer == nullptr) refuse_null(name);

@@ -25,8 +25,7 @@ void require_live(const char* name, const Handle* handle) {
 TORCH_ACLNN_HOST_API void require_not_null(const char* name, const void* pointer);
 
 // Refuses a null handle with 161001, and one that has been destroyed with 161002.
-template <class Handle>
-void require_handle(const char* name, const Handle* handle) {
+void require_handle(const char* name, const auto* handle) {
     require_not_null(name, handle);
     require_live(name, handle);
 }

@@ -108,8 +108,7 @@ struct Call {
 };
 
 // `prepare` checks what is the operator's own.
-template <class Prepare>
-aclnnStatus run_phase1(const Call& call, uint64_t* workspace_size, aclOpExecutor** executor, const Prepare& prepare) noexcept {
+aclnnStatus run_phase1(const Call& call, uint64_t* workspace_size, aclOpExecutor** executor, const auto& prepare) noexcept {
     const auto make = [&] {
         call.check();
         auto made = call.executor(prepare());

@@ -16,25 +16,24 @@
 #include "engine/runtime/stream/overflow.h"
 
 namespace torch_aclnn::host {
-namespace {
 
 // The arguments that an index refers to: inputs, outputs, or all tensors of the call.
 using Arguments = std::vector<const aclTensor*>;
 
-Arguments inputs_of(const aclOpExecutor& executor) {
+static Arguments inputs_of(const aclOpExecutor& executor) {
     return {executor.inputs.begin(), executor.inputs.begin() + executor.input_count};
 }
-Arguments outputs_of(const aclOpExecutor& executor) {
+static Arguments outputs_of(const aclOpExecutor& executor) {
     return {executor.outputs.begin(), executor.outputs.begin() + executor.output_count};
 }
-Arguments tensors_of(const aclOpExecutor& executor) {
+static Arguments tensors_of(const aclOpExecutor& executor) {
     Arguments all = inputs_of(executor);
     for (const aclTensor* output : outputs_of(executor)) all.push_back(output);
     return all;
 }
 
 // Checks again, with one tensor at another address, what phase 1 has checked of the tensors together.
-void require_address(const aclOpExecutor& executor, const aclTensor* tensor, void* address) {
+static void require_address(const aclOpExecutor& executor, const aclTensor* tensor, void* address) {
     aclTensor moved = *tensor;
     moved.data = address;
     require_device_view({"addr", &moved});
@@ -50,7 +49,7 @@ void require_address(const aclOpExecutor& executor, const aclTensor* tensor, voi
 }
 
 // Inverts each element, so that no value stays what it was.
-void spoil(const aclTensor& tensor) {
+static void spoil(const aclTensor& tensor) {
     const size_t bytes = aclDataTypeSize(tensor.dtype);
     const unsigned char mask = tensor.dtype == ACL_BOOL ? 0x01 : 0xFF;
     auto* const first = static_cast<unsigned char*>(host_view(tensor.first_element()));
@@ -63,8 +62,8 @@ void spoil(const aclTensor& tensor) {
     }
 }
 
-aclnnStatus set_address(const char* function, aclOpExecutor* executor, Arguments (*arguments_of)(const aclOpExecutor&), size_t index,
-                        aclTensor* tensor, void* addr) {
+static aclnnStatus set_address(const char* function, aclOpExecutor* executor, Arguments (*arguments_of)(const aclOpExecutor&), size_t index,
+                               aclTensor* tensor, void* addr) {
     const auto body = [&] {
         require_not_null("executor", executor);
         require_not_null("tensor", tensor);
@@ -82,16 +81,16 @@ aclnnStatus set_address(const char* function, aclOpExecutor* executor, Arguments
 }
 
 // Keeps a thread from destroying a repeatable executor while another one begins to hold it.
-std::mutex holding_repeatable;
+static std::mutex holding_repeatable;
 
 template <class Member, class List>
-void watch_members(aclOpExecutor& executor, const char* name, List* list) {
+static void watch_members(aclOpExecutor& executor, const char* name, List* list) {
     if (list == nullptr) return;
     executor.watched.emplace_back(name, list);
     for (const auto& member : list->members) executor.watch(name, static_cast<Member*>(member.get()));
 }
 
-void require_workspace_memory(const aclOpExecutor& executor) {
+static void require_workspace_memory(const aclOpExecutor& executor) {
     if (executor.workspace_size == 0) return;
     const auto memory = device_memory_at(executor.workspace, executor.workspace_size);
     if (!memory || memory->reach < executor.workspace_size)
@@ -100,7 +99,7 @@ void require_workspace_memory(const aclOpExecutor& executor) {
 }
 
 // The memory of the call cannot be freed while it is used; what was freed since the launch is an error.
-void keep_memory(const aclOpExecutor& executor, std::list<MemoryUse>& uses) {
+static void keep_memory(const aclOpExecutor& executor, std::list<MemoryUse>& uses) {
     const auto tensors = [&](const auto& action) {
         for (const WatchedHandle& handle : executor.watched)
             if (const aclTensor* tensor = handle.tensor()) action(handle.name(), *tensor);
@@ -119,7 +118,7 @@ void keep_memory(const aclOpExecutor& executor, std::list<MemoryUse>& uses) {
 }
 
 // A private format fills the storage.
-MemoryAccess access_of(const EntryPoint& entry_point, const WatchedHandle& handle) {
+static MemoryAccess access_of(const EntryPoint& entry_point, const WatchedHandle& handle) {
     const aclTensor& tensor = *handle.tensor();
     const auto [is_write, keeps] = use_of(entry_point, handle.name(), handle.is_written());
     const auto bytes_of = [&](const Dims& sizes) {
@@ -130,7 +129,7 @@ MemoryAccess access_of(const EntryPoint& entry_point, const WatchedHandle& handl
     return {handle.name(), tensor.first_element(), bytes, is_write, keeps || (is_write && bytes > bytes_of(tensor.sizes))};
 }
 
-int64_t element_count_of(const aclOpExecutor& executor) {
+static int64_t element_count_of(const aclOpExecutor& executor) {
     int64_t elements = 0;
     for (const WatchedHandle& handle : executor.watched)
         if (const aclTensor* tensor = handle.tensor()) elements += checked_element_count(tensor->sizes).value_or(0);
@@ -138,7 +137,7 @@ int64_t element_count_of(const aclOpExecutor& executor) {
 }
 
 // An operator that waits for other ranks has a thread of its own, so that it does not keep other operators waiting.
-void compute_on_its_thread(const aclOpExecutor& executor) {
+static void compute_on_its_thread(const aclOpExecutor& executor) {
     if (executor.launch) {
         const OneThread here;
         return executor.compute(executor);
@@ -146,7 +145,7 @@ void compute_on_its_thread(const aclOpExecutor& executor) {
     compute_in_parallel(element_count_of(executor), [&] { executor.compute(executor); });
 }
 
-std::vector<Operand> operands_of(const aclOpExecutor& executor) {
+static std::vector<Operand> operands_of(const aclOpExecutor& executor) {
     std::vector<Operand> operands;
     for (const WatchedHandle& handle : executor.watched) {
         const std::string_view kind = executor.counted->parameter_kind(handle.name());
@@ -164,8 +163,6 @@ std::vector<Operand> operands_of(const aclOpExecutor& executor) {
     }
     return operands;
 }
-
-}  // namespace
 
 void refuse_executor(const aclOpExecutor* executor) {
     refuse("executor", "one that phase 1 made and that has not been used up", describe_dead(executor));

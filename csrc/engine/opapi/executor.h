@@ -84,8 +84,7 @@ struct TORCH_ACLNN_HOST_API aclOpExecutor final : torch_aclnn::host::Task, torch
     void add_output(const aclTensor* tensor) { outputs[output_count++] = tensor; }
 
     // Notes an argument that phase 2 has to find alive; null stands for "not given".
-    template <class Handle>
-    void watch(const char* name, Handle* handle) {
+    void watch(const char* name, auto* handle) {
         if (handle != nullptr) watched.emplace_back(name, handle);
     }
     void watch(const char* name, aclTensorList* list);
@@ -150,9 +149,8 @@ TORCH_ACLNN_HOST_API uint64_t end_phase1(std::unique_ptr<aclOpExecutor> made, ui
 
 // Runs `prepare`, which checks the arguments and makes the executor, and turns what it throws into a code and a message. `describe` adds
 // the arguments to the trace's line, if there is a trace.
-template <class Prepare, class Describe>
-aclnnStatus run_phase1(const char* entry_point, uint64_t* workspace_size, aclOpExecutor** executor, Prepare&& prepare,
-                       Describe&& describe) noexcept {
+aclnnStatus run_phase1(const char* entry_point, uint64_t* workspace_size, aclOpExecutor** executor, auto&& prepare,
+                       auto&& describe) noexcept {
     uint64_t number = 0;
     const auto body = [&] {
         begin_phase1(workspace_size, executor);

@@ -10,14 +10,13 @@
 #include "engine/opapi/handles.h"
 
 namespace torch_aclnn::host {
-namespace {
 
-bool is_dense(const aclTensor& tensor) {
+static bool is_dense(const aclTensor& tensor) {
     const auto count = checked_element_count(tensor.sizes);
     return count && view_bytes(tensor) == static_cast<size_t>(*count) * bits_of(tensor.dtype) / 8;
 }
 
-bool is_infinite(const aclScalar& scalar) {
+static bool is_infinite(const aclScalar& scalar) {
     double value = 0;
     float single = 0;
     if (scalar.dtype == ACL_DOUBLE) std::memcpy(&value, scalar.bytes.data(), sizeof(value));
@@ -26,7 +25,7 @@ bool is_infinite(const aclScalar& scalar) {
 }
 
 // Tests for NaN and infinity: finite values equal themselves and differ from infinity, so that the result is the same for all.
-Task::Nature of_finite_values(Task::Nature nature, const std::vector<WatchedHandle>& arguments) {
+static Task::Nature of_finite_values(Task::Nature nature, const std::vector<WatchedHandle>& arguments) {
     const aclTensor* first = nullptr;
     for (const WatchedHandle& argument : arguments) {
         const aclTensor* const tensor = argument.tensor();
@@ -46,8 +45,6 @@ Task::Nature of_finite_values(Task::Nature nature, const std::vector<WatchedHand
     }
     return nature;
 }
-
-}  // namespace
 }  // namespace torch_aclnn::host
 
 using namespace torch_aclnn::host;

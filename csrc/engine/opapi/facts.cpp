@@ -6,12 +6,11 @@
 #include "engine/runtime/config/config.h"
 
 namespace torch_aclnn::host {
-namespace {
 
 using namespace std::string_view_literals;
 
 template <size_t count>
-bool is_one_of(const std::array<std::string_view, count>& names, std::string_view name) {
+static bool is_one_of(const std::array<std::string_view, count>& names, std::string_view name) {
     return std::find(names.begin(), names.end(), name) != names.end();
 }
 
@@ -26,8 +25,6 @@ constexpr std::array kMayBeUpdated = {"runningMean"sv, "runningVar"sv, "noise"sv
 // allocated after a step and at most in published figures of MindSpeed-LLM 26.1.0, as
 // tests/st/baseline_results/qwen3_8b_tp2_pp2_vpp2_noop_layer.json and tests/pipeline/st/baseline/seed_oss_36b_tp2pp2.json.
 constexpr uint64_t kOfTheSystem = uint64_t{16} << 20;
-
-}  // namespace
 
 const Facts& facts_of(std::string_view entry_point) {
     static const auto* const known = new std::unordered_map<std::string_view, Facts>{

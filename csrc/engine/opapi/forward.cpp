@@ -5,16 +5,13 @@
 #include "engine/runtime/error/guarded.h"
 
 namespace torch_aclnn::host {
-namespace {
 
 constexpr const char* kLibrary = "libaclnn_math.so";
 
-[[noreturn]] void refuse_to_call(const char* reason) {
+[[noreturn]] static void refuse_to_call(const char* reason) {
     const char* const error = dlerror();
     throw Error(ACLNN_ERR_INNER_FIND_KERNEL_ERROR, text(kLibrary, reason, ": ", error != nullptr ? error : "the loader gives no reason"));
 }
-
-}  // namespace
 
 void* find_in_aclnn_math(const char* function) noexcept {
     void* found = nullptr;

@@ -6,10 +6,9 @@
 #include "engine/opapi/handles.h"
 
 namespace torch_aclnn::host {
-namespace {
 
-aclnnStatus get_dims(const char* function, const aclTensor* tensor, Dims aclTensor::* dims, const char* values_name, int64_t** values,
-                     const char* count_name, uint64_t* count) noexcept {
+static aclnnStatus get_dims(const char* function, const aclTensor* tensor, Dims aclTensor::* dims, const char* values_name,
+                            int64_t** values, const char* count_name, uint64_t* count) noexcept {
     return aclnn_guarded(function, [&] {
         require_handle("tensor", tensor);
         require_not_null(values_name, values);
@@ -21,17 +20,14 @@ aclnnStatus get_dims(const char* function, const aclTensor* tensor, Dims aclTens
     });
 }
 
-template <class Handle, class Result, class Read>
-aclnnStatus get_value(const char* function, const char* name, const Handle* handle, const char* result_name, Result* result,
-                      Read read) noexcept {
+static aclnnStatus get_value(const char* function, const char* name, const auto* handle, const char* result_name, auto* result,
+                             auto read) noexcept {
     return aclnn_guarded(function, [&] {
         require_handle(name, handle);
         require_not_null(result_name, result);
         *result = std::invoke(read, *handle);
     });
 }
-
-}  // namespace
 }  // namespace torch_aclnn::host
 
 using namespace torch_aclnn::host;

@@ -75,19 +75,17 @@ TORCH_ACLNN_SLOTS(aclBoolArray)
 TORCH_ACLNN_SLOTS(aclTensorList)
 TORCH_ACLNN_SLOTS(aclScalarList)
 
-namespace {
-
 // No attribute has nearly as many elements. Without the limit a wrong length could ask for more memory than the machine has.
 constexpr uint64_t kMaxLength = uint64_t{1} << 20;
 
-void require_length(const char* what, const void* source, uint64_t size) {
+static void require_length(const char* what, const void* source, uint64_t size) {
     if (source == nullptr && size > 0) refuse("value", what + (" of " + std::to_string(size)), "null");
     if (size > kMaxLength) refuse("size", "at most " + std::to_string(kMaxLength), std::to_string(size));
 }
 
 // Handles are made without a status, so a failure is a null handle and a message.
 template <class Handle, class Fill>
-Handle* create(const char* function, Fill&& fill) noexcept {
+static Handle* create(const char* function, Fill&& fill) noexcept {
     std::unique_ptr<Handle> handle;
     const aclnnStatus status = guarded(function, [&] {
         handle.reset(new Handle);  // make_unique would write zeros into all of it
@@ -97,7 +95,7 @@ Handle* create(const char* function, Fill&& fill) noexcept {
 }
 
 template <class Handle, class Value>
-Handle* create_array(const char* function, const Value* source, uint64_t size) noexcept {
+static Handle* create_array(const char* function, const Value* source, uint64_t size) noexcept {
     return create<Handle>(function, [&](Handle& array) {
         require_length("an array", source, size);
         array.values.assign(source, size);
@@ -105,7 +103,7 @@ Handle* create_array(const char* function, const Value* source, uint64_t size) n
 }
 
 template <class List, class Member>
-List* create_list(const char* function, const Member* const* source, uint64_t size) noexcept {
+static List* create_list(const char* function, const Member* const* source, uint64_t size) noexcept {
     return create<List>(function, [&](List& list) {
         require_length("a list", source, size);
         list.members.reserve(size);
@@ -117,31 +115,30 @@ List* create_list(const char* function, const Member* const* source, uint64_t si
     });
 }
 
-void set_contiguous(Dims& strides, const Dims& sizes) {
+static void set_contiguous(Dims& strides, const Dims& sizes) {
     strides = sizes;
     uint64_t stride = 1;  // may wrap for sizes that an operator refuses
     for (uint64_t i = sizes.size(); i-- > 0; stride *= static_cast<uint64_t>(std::max<int64_t>(sizes[i], 1)))
         strides[i] = static_cast<int64_t>(stride);
 }
 
-template <class Handle>
-bool owns_its_members(const Handle&) {
+static bool owns_its_members(const auto&) {
     return true;
 }
 template <class Member>
-bool all_live(const MemberList<Member>& members) {
+static bool all_live(const MemberList<Member>& members) {
     return std::all_of(members.begin(), members.end(),
                        [](const auto& member) { return member == nullptr || slots_of<Member>().is_live(member.get()); });
 }
-bool owns_its_members(const aclTensorList& list) {
+static bool owns_its_members(const aclTensorList& list) {
     return all_live(list.members);
 }
-bool owns_its_members(const aclScalarList& list) {
+static bool owns_its_members(const aclScalarList& list) {
     return all_live(list.members);
 }
 
 template <class Handle>
-aclnnStatus destroy(const char* function, const char* name, const Handle* handle) noexcept {
+static aclnnStatus destroy(const char* function, const char* name, const Handle* handle) noexcept {
     return aclnn_guarded(function, [&] {
         if (handle == nullptr) return;
         if (!slots_of<Handle>().retire(handle)) refuse(name, "null or a live " + std::string(handle_name<Handle>), describe_dead(handle));
@@ -150,8 +147,6 @@ aclnnStatus destroy(const char* function, const char* name, const Handle* handle
         if (!complete) refuse(name, "a list that owns its members", "one of which a member has been destroyed before");
     });
 }
-
-}  // namespace
 }  // namespace torch_aclnn::host
 
 using namespace torch_aclnn::host;

@@ -20,8 +20,7 @@ namespace torch_aclnn::host {
 inline constexpr FallbackCodes kAclnnCodes{ACLNN_ERR_INNER, ACLNN_ERR_INNER};
 inline constexpr FallbackCodes kPhase1Codes{ACLNN_ERR_INNER_CREATE_EXECUTOR, ACLNN_ERR_INNER_CREATE_EXECUTOR};
 
-template <class Body>
-aclnnStatus aclnn_guarded(const char* function, Body&& body) {
+aclnnStatus aclnn_guarded(const char* function, auto&& body) {
     return guarded(function, body, kAclnnCodes);
 }
 

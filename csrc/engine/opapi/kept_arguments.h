@@ -49,8 +49,7 @@ class KeptArgument {
     }
 
    private:
-    template <class Argument>
-    void set(const Argument& argument) {
+    void set(const auto& argument) {
         static_assert(sizeof(argument) <= sizeof(bytes_));
         std::memcpy(bytes_.data(), &argument, sizeof(argument));
     }

@@ -6,9 +6,8 @@
 #include "engine/runtime/text.h"
 
 namespace torch_aclnn::host {
-namespace {
 
-void list_leaks(LeakList& list) {
+static void list_leaks(LeakList& list) {
     forget_cached_executors();  // cached executors keep the members of lists that the program has destroyed
     const auto add = [&](const char* kind, const void* handle, const std::string& more) {
         list.add("destroyed", kind + more, text(kind, " ", handle, more));
@@ -34,6 +33,4 @@ void list_leaks(LeakList& list) {
 }
 
 const bool leaks_are_listed = (add_leak_report(list_leaks), true);
-
-}  // namespace
 }  // namespace torch_aclnn::host

@@ -78,8 +78,7 @@ void require_executor_of(const char* entry_point, const aclOpExecutor* executor)
         refuse("executor", "one of " + std::string(entry_point), "one of " + std::string(executor->entry_point));
 }
 
-template <class Launch>
-void launch_or_fail_capture(const char* entry_point, aclrtStream stream, const Launch& launch) {
+void launch_or_fail_capture(const char* entry_point, aclrtStream stream, const auto& launch) {
     try {
         launch();
     } catch (const std::exception& error) {

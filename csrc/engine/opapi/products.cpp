@@ -4,16 +4,13 @@
 #include "engine/runtime/error/error.h"
 
 namespace torch_aclnn::host {
-namespace {
 
-std::string names_of(Products products) {
+static std::string names_of(Products products) {
     std::string names;
     for (const Product product : kProducts)
         if (products.has(product)) names += (names.empty() ? "" : ", ") + std::string(traits_of(product).name);
     return names;
 }
-
-}  // namespace
 
 DTypes accepted_dtypes(const Offer& offer) {
     return config().strict ? offer.dtypes : offer.taken();

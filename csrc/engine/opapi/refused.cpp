@@ -5,13 +5,10 @@
 #include "engine/runtime/error/guarded.h"
 
 namespace torch_aclnn::host {
-namespace {
 
-int refuse_to_compute(const char* function, const char* why) noexcept {
+static int refuse_to_compute(const char* function, const char* why) noexcept {
     return guarded(function, [&] { throw Error(ACLNN_ERR_INNER_FIND_KERNEL_ERROR, text("the torch_aclnn host engine has no ", why)); });
 }
-
-}  // namespace
 }  // namespace torch_aclnn::host
 
 #define REFUSE(name, why)                                                           \

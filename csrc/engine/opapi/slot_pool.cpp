@@ -9,13 +9,12 @@
 #include "engine/runtime/memory/address_limit.h"
 
 namespace torch_aclnn::host {
-namespace {
 
 constexpr size_t kMaxObjects = size_t{1} << 22;  // objects of one kind at a time
 constexpr size_t kQuarantine = 32;               // slots that are given back before the first of them is used again
 
 // The size is a power of two, so that an address is told from one inside a slot without a division.
-size_t slot_size(size_t needed) {
+static size_t slot_size(size_t needed) {
     size_t size = 64;
     while (size < needed) size *= 2;
     return size;
@@ -24,18 +23,16 @@ size_t slot_size(size_t needed) {
 constexpr size_t kStep = size_t{1} << 20;  // the bytes by which the usable part grows
 
 // Reserves address space only, which counts neither as memory nor as committed memory.
-char* reserve(size_t size) {
+static char* reserve(size_t size) {
     void* memory = mmap(nullptr, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     return memory == MAP_FAILED ? nullptr : static_cast<char*>(memory);
 }
 
-[[noreturn]] void refuse_more(size_t objects) {
+[[noreturn]] static void refuse_more(size_t objects) {
     throw Error(ACL_ERROR_BAD_ALLOC,
                 "no room for another handle after " + std::to_string(objects) +
                     " of its kind: destroy those that are not needed, or raise the limit of address space (ulimit -v)");
 }
-
-}  // namespace
 
 SlotPool::SlotPool(size_t object_size)
     : slot_size_(slot_size(kHeader + object_size)),

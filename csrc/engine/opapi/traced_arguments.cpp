@@ -5,16 +5,15 @@
 #include "kernels/support/half.h"
 
 namespace torch_aclnn::host {
-namespace {
 
 template <class Handle, class Write>
-std::string json_of_handle(const Handle* handle, Write&& write) {
+static std::string json_of_handle(const Handle* handle, Write&& write) {
     if (handle == nullptr) return "null";
     if (!slots_of<Handle>().is_live(handle)) return json_of(describe_dead(handle));
     return write(*handle);
 }
 
-std::string json_of_tensor(const aclTensor* handle) {
+static std::string json_of_tensor(const aclTensor* handle) {
     return json_of_handle(handle, [](const aclTensor& tensor) {
         JsonObject object;
         object.add_json("shape", json_array(tensor.sizes, [](int64_t size) { return json_of(size); }));
@@ -24,19 +23,19 @@ std::string json_of_tensor(const aclTensor* handle) {
 }
 
 template <class Number>
-Number value_of(const aclScalar& scalar) {
+static Number value_of(const aclScalar& scalar) {
     Number number;
     std::memcpy(&number, scalar.bytes.data(), sizeof number);
     return number;
 }
 
 template <class Number>
-std::string json_of_complex(const aclScalar& scalar) {
+static std::string json_of_complex(const aclScalar& scalar) {
     const auto number = value_of<std::complex<Number>>(scalar);
     return "[" + json_of(number.real()) + ", " + json_of(number.imag()) + "]";
 }
 
-std::string json_of_number(const aclScalar& scalar) {
+static std::string json_of_number(const aclScalar& scalar) {
     switch (scalar.dtype) {
         case ACL_FLOAT: return json_of(value_of<float>(scalar));
         case ACL_FLOAT16: return json_of(kernels::half_to_float(value_of<uint16_t>(scalar)));
@@ -57,16 +56,14 @@ std::string json_of_number(const aclScalar& scalar) {
     }
 }
 
-std::string json_of_scalar(const aclScalar* handle) {
+static std::string json_of_scalar(const aclScalar* handle) {
     return json_of_handle(handle, json_of_number);
 }
 
 template <class Array>
-std::string json_of_values(const Array* handle) {
+static std::string json_of_values(const Array* handle) {
     return json_of_handle(handle, [](const Array& array) { return json_array(array.values, [](auto value) { return json_of(value); }); });
 }
-
-}  // namespace
 
 void add_argument(JsonObject& arguments, const char* name, const aclTensor* tensor) {
     arguments.add_json(name, json_of_tensor(tensor));

@@ -3,12 +3,9 @@
 #include <atomic>
 
 namespace torch_aclnn::host {
-namespace {
 
-thread_local int thread_device = -1;
-std::atomic<int> default_device{-1};
-
-}  // namespace
+static thread_local int thread_device = -1;
+static std::atomic<int> default_device{-1};
 
 uint64_t thread_number() noexcept {
     static std::atomic<uint64_t> newest{0};

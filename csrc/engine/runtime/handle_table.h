@@ -59,8 +59,7 @@ class HandleTable {
         return objects;
     }
 
-    template <class Action>
-    void for_each(Action action) const {
+    void for_each(auto action) const {
         std::shared_lock<std::shared_mutex> lock(mutex_);
         for (const auto& entry : objects_) action(entry.first, *entry.second);
     }

@@ -20,7 +20,6 @@ namespace at_npu::native {
 }  // namespace at_npu::native
 
 namespace torch_aclnn {
-namespace {
 
 // Functions of the operator library that are no documented interface but that torch_npu calls, where they exist, as we do here.
 using SetUpMemory = int (*)(void*, bool);
@@ -30,7 +29,7 @@ constexpr int kDeterministic = 0;  // ACL_OPT_DETERMINISTIC
 
 // Returns true if the current context is not deterministic. CANN's query fails where nobody has set the switch, and with some versions
 // always.
-bool is_switched_off() {
+static bool is_switched_off() {
     using GetOption = int (*)(int option, int64_t* value);
     static const auto get = reinterpret_cast<GetOption>(find_in_runtime("aclrtCtxGetSysParamOpt"));
     int64_t value = 1;
@@ -38,7 +37,7 @@ bool is_switched_off() {
 }
 
 // Sets the switch where torch_npu exports no function for it.
-void set_deterministic(bool deterministic) {
+static void set_deterministic(bool deterministic) {
     using SetOption = int (*)(int option, int64_t value);
     static const auto set = reinterpret_cast<SetOption>(find_in_runtime("aclrtCtxSetSysParamOpt"));
     if (set != nullptr) set(kDeterministic, deterministic);
@@ -46,7 +45,7 @@ void set_deterministic(bool deterministic) {
 
 // In mode 2 torch_npu's own operators call phase 1 on the queue, and set the switch there to what it was when they were called. Phase 1 of
 // ours is called at once, so those must be done before the switch is set: each would set it while the other one relies on it.
-void wait_for_queued_operators() {
+static void wait_for_queued_operators() {
     // The variable is read once, as torch_npu reads it.
     static const bool is_phase1_queued = [] {
         const char *mode = std::getenv("TASK_QUEUE_ENABLE"), *blocking = std::getenv("ASCEND_LAUNCH_BLOCKING");
@@ -56,7 +55,7 @@ void wait_for_queued_operators() {
 }
 
 // There is nothing to do for a program that has never asked for it, which is the usual case.
-void apply_deterministic_switch() {
+static void apply_deterministic_switch() {
     static std::atomic<bool> was_wanted{false};
     const bool deterministic = at::globalContext().deterministicAlgorithms();
     if (deterministic) was_wanted = true;
@@ -67,8 +66,6 @@ void apply_deterministic_switch() {
     else
         set_deterministic(deterministic);
 }
-
-}  // namespace
 
 CallState::CallState() {
     apply_deterministic_switch();

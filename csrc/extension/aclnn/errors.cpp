@@ -4,11 +4,10 @@
 #include "include/aclnn/acl_meta.h"
 
 namespace torch_aclnn {
-namespace {
 
 constexpr Status kFirstInner = 561000, kLastInner = 561118;  // ACLNN_ERR_INNER_...
 
-const char* meaning(Status status) {
+static const char* meaning(Status status) {
     switch (status) {
         case ACLNN_ERR_PARAM_NULLPTR: return "ACLNN_ERR_PARAM_NULLPTR: a required argument is null";
         case ACLNN_ERR_PARAM_INVALID: return "ACLNN_ERR_PARAM_INVALID: an argument is outside the contract";
@@ -29,7 +28,7 @@ const char* meaning(Status status) {
     }
 }
 
-std::string recent_error_message() {
+static std::string recent_error_message() {
     using GetMessage = const char* (*)();
     static const auto get = reinterpret_cast<GetMessage>(find_in_runtime("aclGetRecentErrMsg"));
     const char* message = get == nullptr ? nullptr : get();
@@ -37,11 +36,9 @@ std::string recent_error_message() {
 }
 
 // The words by which torch_npu knows CANN's errors of allocations.
-bool is_out_of_memory(const std::string& message) {
+static bool is_out_of_memory(const std::string& message) {
     return message.find("EL0004") != std::string::npos || message.find("Failed to allocate") != std::string::npos;
 }
-
-}  // namespace
 
 std::string describe_failure(const std::string& entry_point, Status status) {
     return c10::str(entry_point, " failed with ", status, " (", meaning(status), ")");

@@ -14,17 +14,16 @@ at::Tensor npu_format_cast(const at::Tensor& tensor, int64_t format);
 }  // namespace at_npu::native
 
 namespace torch_aclnn {
-namespace {
 
 // A storage that torch_npu has not made, such as one of at::from_blob, has no format.
-int64_t format_of(const at::Tensor& tensor) {
+static int64_t format_of(const at::Tensor& tensor) {
     const bool is_foreign = typeid(*tensor.storage().unsafeGetStorageImpl()) == typeid(c10::StorageImpl);
     return is_foreign ? int64_t{ACL_FORMAT_ND} : at_npu::native::get_npu_format(tensor);
 }
 
 // Strides describe a storage only in the base formats, which are those that torch_npu counts as such. It makes others on some products,
 // where it is allowed to.
-bool is_base_format(int64_t format) {
+static bool is_base_format(int64_t format) {
     switch (format) {
         case ACL_FORMAT_NCHW:
         case ACL_FORMAT_NHWC:
@@ -34,7 +33,7 @@ bool is_base_format(int64_t format) {
     }
 }
 
-aclDataType data_type(at::ScalarType type) {
+static aclDataType data_type(at::ScalarType type) {
     switch (type) {
         case at::kFloat: return ACL_FLOAT;
         case at::kHalf: return ACL_FLOAT16;
@@ -53,7 +52,7 @@ aclDataType data_type(at::ScalarType type) {
 }
 
 // Returns the format by which torch_npu describes a tensor of that many dimensions.
-aclFormat format_of_rank(int64_t rank) {
+static aclFormat format_of_rank(int64_t rank) {
     switch (rank) {
         case 3: return ACL_FORMAT_NCL;
         case 4: return ACL_FORMAT_NCHW;
@@ -61,8 +60,6 @@ aclFormat format_of_rank(int64_t rank) {
         default: return ACL_FORMAT_ND;
     }
 }
-
-}  // namespace
 
 void HandleDeleter::operator()(aclTensor* tensor) const {
     static auto* const destroy = resolved<decltype(aclDestroyTensor)>("aclDestroyTensor");

@@ -25,8 +25,7 @@ struct Scalar {
 
 // Whether the tensor is in a private format, which strides do not describe.
 bool is_in_private_format(const at::Tensor& tensor);
-template <class Argument>
-bool is_in_private_format(const Argument&) {
+bool is_in_private_format(const auto&) {
     return false;
 }
 

@@ -13,16 +13,15 @@
 #include <vector>
 
 namespace torch_aclnn {
-namespace {
 
 namespace files = std::filesystem;
 
-std::string variable(const char* name) {
+static std::string variable(const char* name) {
     const char* value = std::getenv(name);
     return value == nullptr ? std::string() : value;
 }
 
-std::vector<std::string> split(const std::string& text, char separator) {
+static std::vector<std::string> split(const std::string& text, char separator) {
     std::vector<std::string> parts;
     std::istringstream stream(text);
     for (std::string part; std::getline(stream, part, separator);)
@@ -31,7 +30,7 @@ std::vector<std::string> split(const std::string& text, char separator) {
 }
 
 // Returns the packages of custom operators that are installed below CANN's own, those with priority first.
-std::vector<std::string> vendors() {
+static std::vector<std::string> vendors() {
     const std::string opp = variable("ASCEND_OPP_PATH"), priority = "load_priority=";
     std::vector<std::string> directories;
     if (opp.empty()) return directories;
@@ -45,13 +44,13 @@ std::vector<std::string> vendors() {
 }
 
 // Whether root or the user of this process owns the file, because another owner could have put anything into it.
-bool is_of_trusted_owner(const std::string& file) {
+static bool is_of_trusted_owner(const std::string& file) {
     struct stat status = {};
     return stat(file.c_str(), &status) == 0 && (status.st_uid == getuid() || status.st_uid == 0);
 }
 
 // Returns the parts of the operator library in releases that have divided it.
-std::vector<std::string> parts() {
+static std::vector<std::string> parts() {
     const std::string home = variable("ASCEND_HOME_PATH");
     std::vector<std::string> names;
     std::error_code none;
@@ -66,7 +65,7 @@ std::vector<std::string> parts() {
 
 // Opens the libraries that load, in torch_npu's order: custom operators, the parts of the operator library, the whole library, and its
 // older names.
-std::vector<void*> open_libraries() {
+static std::vector<void*> open_libraries() {
     std::vector<void*> opened;
     const auto open = [&](const std::string& file) {
         if (void* library = dlopen(file.c_str(), RTLD_LAZY)) opened.push_back(library);
@@ -83,8 +82,6 @@ std::vector<void*> open_libraries() {
         open(name);
     return opened;
 }
-
-}  // namespace
 
 void* find_operator(const char* name) {
     static const std::vector<void*> libraries = open_libraries();

@@ -98,9 +98,7 @@ std::tuple<T...> unpack_arguments(const std::vector<c10::IValue>& values) {
 }
 
 // Makes a function known to the compiler, once for each node's name. It may be traced: its body is calls of operators.
-template <class Function>
-std::string bind_function(const SwapSavedVariables& saved, const char* name, const Function& function,
-                          const std::vector<c10::TypePtr>& types) {
+std::string bind_function(const SwapSavedVariables& saved, const char* name, const auto& function, const std::vector<c10::TypePtr>& types) {
     return torch::dynamo::autograd::getPyCompilerInterface()->bind_function(saved.get_py_compiler(), name, function, types,
                                                                             /*is_custom_function=*/true, /*is_traceable=*/true);
 }

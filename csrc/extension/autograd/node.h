@@ -21,8 +21,7 @@
 namespace torch_aclnn {
 
 // Whether a graph is to be recorded through this argument.
-template <class T>
-bool records(const T&) {
+bool records(const auto&) {
     return false;
 }
 inline bool records(const at::Tensor& tensor) {
@@ -32,8 +31,7 @@ inline bool records(const std::optional<at::Tensor>& tensor) {
     return tensor && records(*tensor);
 }
 
-template <class T>
-bool has_tangent(const T&) {
+bool has_tangent(const auto&) {
     return false;
 }
 // Whether the tensor has a tangent. torch's forward mode has one level only.
@@ -72,8 +70,7 @@ const T& unpack(const T& kept) {
 inline void release(torch::autograd::SavedVariable& kept) {
     kept.reset_data();
 }
-template <class T>
-void release(const T&) {}
+void release(const auto&) {}
 
 // The node of a derivative, which is an aggregate of tensors, sizes and numbers, with its members as `fields` in the order of declaration:
 //

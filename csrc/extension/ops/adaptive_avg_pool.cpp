@@ -26,8 +26,7 @@ struct AdaptiveAvgPoolBackward : PlaneGradient<Row> {
             TORCH_SYM_CHECK(sizes[d].sym_ge(1), kOp, ": grad_output: expected at least one cell in dimension ", d, ", got ", sizes);
     }
 
-    template <class Compute>
-    at::Tensor record(const Compute& compute) const {
+    at::Tensor record(const auto& compute) const {
         using Map = AdaptiveAvgPoolMap<Row>;
         const c10::SymIntArrayRef pooled = grad_output.sym_sizes().slice(this->first_of_plane());
         return torch_aclnn::record(compute, DerivativeOfBackward<Map>{{c10::SymDimVector(pooled)}}, grad_output);

@@ -82,8 +82,7 @@ struct AvgPoolBackward : PlaneGradient<Row> {
         check_size(kOp, "grad_output", grad_output.sym_sizes(), expected, " by input_size, kernel_size, stride, padding and ceil_mode");
     }
 
-    template <class Compute>
-    at::Tensor record(const Compute& compute) const {
+    at::Tensor record(const auto& compute) const {
         const auto copy = [](at::IntArrayRef values) { return PlaneValues(values.begin(), values.end()); };
         const AvgPoolMap<Row> map{copy(kernel_size), copy(effective_stride()), copy(padding),
                                   ceil_mode,         count_include_pad,        divisor_override};

@@ -11,12 +11,11 @@
 #include "include/aclnnop/aclnn_batch_norm_reduce_backward.h"
 
 namespace torch_aclnn {
-namespace {
 
 constexpr const char* kOp = "_batch_norm_backward";
 
-void check(const at::Tensor& grad_output, const at::Tensor& input, const at::Tensor& weight, const at::Tensor& mean,
-           const at::Tensor& invstd) {
+static void check(const at::Tensor& grad_output, const at::Tensor& input, const at::Tensor& weight, const at::Tensor& mean,
+                  const at::Tensor& invstd) {
     check_same_device(kOp, {{"input", input}, {"grad_output", grad_output}});
     check_rank(kOp, "input", input.dim(), 2, 8);
     check_size(kOp, "grad_output", grad_output.sym_sizes(), input.sym_sizes());
@@ -25,14 +24,14 @@ void check(const at::Tensor& grad_output, const at::Tensor& input, const at::Ten
 }
 
 // Returns the gradients of an empty batch, which are zero; torch's kernel would divide by the number of elements.
-BatchNormGradients of_empty_batch(const at::Tensor& input, const at::Tensor& mean, std::array<bool, 3> wanted) {
+static BatchNormGradients of_empty_batch(const at::Tensor& input, const at::Tensor& mean, std::array<bool, 3> wanted) {
     const auto zeros_like = [](bool is_wanted, const at::Tensor& like) { return is_wanted ? at::zeros_like(like) : at::Tensor(); };
     return {zeros_like(wanted[0], input), zeros_like(wanted[1], mean), zeros_like(wanted[2], mean)};
 }
 
 // Computes the gradients on every device but npu. The sums come from torch's own backward.
-BatchNormGradients backward_off_npu(const at::Tensor& grad_output, const at::Tensor& input, const std::optional<at::Tensor>& weight,
-                                    const at::Tensor& mean, const at::Tensor& invstd, double eps, std::array<bool, 3> wanted) {
+static BatchNormGradients backward_off_npu(const at::Tensor& grad_output, const at::Tensor& input, const std::optional<at::Tensor>& weight,
+                                           const at::Tensor& mean, const at::Tensor& invstd, double eps, std::array<bool, 3> wanted) {
     check(grad_output, input, weight.value_or(at::Tensor()), mean, invstd);
     if (input.sym_numel() == 0) return of_empty_batch(input, mean, wanted);
     const auto [unused, grad_weight, grad_bias] =
@@ -42,8 +41,8 @@ BatchNormGradients backward_off_npu(const at::Tensor& grad_output, const at::Ten
             wanted[1] ? grad_weight : at::Tensor(), wanted[2] ? grad_bias : at::Tensor()};
 }
 
-BatchNormGradients backward_on_npu(const at::Tensor& grad_output, const at::Tensor& input, const std::optional<at::Tensor>& weight,
-                                   const at::Tensor& mean, const at::Tensor& invstd, double eps, std::array<bool, 3> wanted) {
+static BatchNormGradients backward_on_npu(const at::Tensor& grad_output, const at::Tensor& input, const std::optional<at::Tensor>& weight,
+                                          const at::Tensor& mean, const at::Tensor& invstd, double eps, std::array<bool, 3> wanted) {
     static const EntryPoint<decltype(aclnnBatchNormReduceBackwardGetWorkspaceSize)> reduce("aclnnBatchNormReduceBackward");
     const at::Tensor scale = weight.value_or(at::Tensor());
     check(grad_output, input, scale, mean, invstd);
@@ -72,7 +71,5 @@ TORCH_LIBRARY_IMPL(torch_aclnn, CompositeExplicitAutograd, m) {
 TORCH_LIBRARY_IMPL(torch_aclnn, PrivateUse1, m) {
     m.impl("_batch_norm_backward", backward_on_npu);
 }
-
-}  // namespace
 
 }  // namespace torch_aclnn

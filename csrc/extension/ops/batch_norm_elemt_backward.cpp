@@ -64,8 +64,7 @@ struct BatchNormElemtBackward {
                                   {"count", count}});
     }
     BatchNormElemtArguments arguments() const { return {grad_out, input, mean, invstd, weight_or_undefined(), sum_dy, sum_dy_xmu, count}; }
-    template <class Compute>
-    at::Tensor record(const Compute& compute) const {
+    at::Tensor record(const auto& compute) const {
         const BatchNormElemtArguments all = arguments();
         return std::apply([&](const auto&... tensors) { return torch_aclnn::record(compute, all, tensors...); },
                           BatchNormElemtArguments::fields(all));

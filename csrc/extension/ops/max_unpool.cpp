@@ -65,8 +65,7 @@ struct MaxUnpoolBackward {
     void prepare_out(const at::Tensor& out) const {
         torch_aclnn::prepare_out(kOp, out, grad_output, indices.sym_sizes(), {{"grad_output", grad_output}, {"indices", indices}});
     }
-    template <class Compute>
-    at::Tensor record(const Compute& compute) const {
+    at::Tensor record(const auto& compute) const {
         return torch_aclnn::record(compute, MaxUnpoolBackwardDerivative<Row>{indices, c10::SymDimVector(grad_output.sym_sizes())},
                                    grad_output);
     }

@@ -50,8 +50,7 @@ struct PadBackward : PlaneGradient<Row> {
         }
     }
 
-    template <class Compute>
-    at::Tensor record(const Compute& compute) const {
+    at::Tensor record(const auto& compute) const {
         return torch_aclnn::record(compute, DerivativeOfBackward<PadMap<Row>>{{c10::SymDimVector(padding)}}, grad_output);
     }
 

@@ -10,14 +10,13 @@
 #include "extension/aclnn/symbols.h"
 
 namespace torch_aclnn {
-namespace {
 
-bool begins_with(std::string_view text, std::string_view start) {
+static bool begins_with(std::string_view text, std::string_view start) {
     return text.substr(0, start.size()) == start;
 }
 
 // Returns no product for one that is not known, or newer than the pages.
-std::optional<Product> product_of(std::string_view soc) {
+static std::optional<Product> product_of(std::string_view soc) {
     if (begins_with(soc, "Ascend310P")) return Product::inference;
     if (begins_with(soc, "Ascend310B")) return Product::edge;
     if (begins_with(soc, "Ascend910_")) return Product::a3;
@@ -27,25 +26,25 @@ std::optional<Product> product_of(std::string_view soc) {
 }
 
 // The runtime has no name before it is initialised.
-const char* soc_name() {
+static const char* soc_name() {
     static std::atomic<const char*> known{nullptr};
     if (const char* name = known) return name;
     const auto get_name = reinterpret_cast<const char* (*)()>(find_in_runtime("aclrtGetSocName"));
     return get_name == nullptr ? nullptr : known = get_name();
 }
 
-std::optional<Product> product() {
+static std::optional<Product> product() {
     const char* name = soc_name();
     return name == nullptr ? std::nullopt : product_of(name);
 }
 
 // Whether both phases of an entry point exist; a release or an installation of CANN may be without them.
-bool is_in_library(const std::string& entry_point) {
+static bool is_in_library(const std::string& entry_point) {
     return find_operator(entry_point.c_str()) != nullptr && find_operator((entry_point + "GetWorkspaceSize").c_str()) != nullptr;
 }
 
 // Whether the library has the entry point of each row of kListed.
-const auto& in_library() {
+static const auto& in_library() {
     static const auto once = [] {
         std::array<bool, std::size(kListed)> found{};
         std::transform(std::begin(kListed), std::end(kListed), found.begin(),
@@ -54,8 +53,6 @@ const auto& in_library() {
     }();
     return once;
 }
-
-}  // namespace
 
 bool is_offered(const char* operator_name) {
     const Listed& row = listed(operator_name);

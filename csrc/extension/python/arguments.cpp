@@ -6,9 +6,8 @@
 #include <torch/csrc/jit/frontend/tracer.h>
 
 namespace torch_aclnn {
-namespace {
 
-std::optional<int64_t> integer(PyObject* object) {
+static std::optional<int64_t> integer(PyObject* object) {
     if (!PyLong_CheckExact(object)) return std::nullopt;
     int overflow = 0;
     const int64_t value = PyLong_AsLongLongAndOverflow(object, &overflow);
@@ -16,11 +15,11 @@ std::optional<int64_t> integer(PyObject* object) {
     return value;
 }
 
-bool is_supported(at::ScalarType type) {
+static bool is_supported(at::ScalarType type) {
     return type == at::kFloat || type == at::kHalf || type == at::kBFloat16 || type == at::kDouble;
 }
 
-const at::Tensor* ordinary_tensor(PyObject* object) {
+static const at::Tensor* ordinary_tensor(PyObject* object) {
     if (!THPVariable_CheckExact(object)) return nullptr;
     constexpr c10::DispatchKeySet kUnusual({c10::DispatchKey::Python, c10::DispatchKey::Conjugate, c10::DispatchKey::Negative,
                                             c10::DispatchKey::ZeroTensor, c10::DispatchKey::FuncTorchGradWrapper,
@@ -30,8 +29,6 @@ const at::Tensor* ordinary_tensor(PyObject* object) {
         (tensor.is_cpu() || tensor.is_privateuseone()) && tensor.layout() == at::kStrided && !tensor.key_set().has_any(kUnusual);
     return is_ordinary ? &tensor : nullptr;
 }
-
-}  // namespace
 
 bool is_eager() {
     constexpr c10::DispatchKeySet kModes({c10::DispatchKey::Python, c10::DispatchKey::PythonTLSSnapshot, c10::DispatchKey::Functionalize,

@@ -22,8 +22,7 @@ PyObject* not_implemented() {
 
 // Returns what compute() returns, as a Python object. It runs without Python's lock, and without autocast: the functions keep their input's
 // dtype.
-template <class Compute>
-PyObject* result_of(const Compute& compute) {
+PyObject* result_of(const auto& compute) {
     at::Tensor result;
     try {
         torch::PyWarningHandler warnings;
@@ -60,8 +59,7 @@ const at::Tensor* planes(PyObject* object) {
     return fits && is_here(*input, Row::kFunction) ? input : nullptr;
 }
 
-template <class Map>
-PyObject* apply(const at::Tensor& input, const Map& map) {
+PyObject* apply(const at::Tensor& input, const auto& map) {
     return result_of([&] { return differentiable_forward(input, map); });
 }
 

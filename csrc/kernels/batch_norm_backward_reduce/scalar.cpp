@@ -2,18 +2,17 @@
 #include "kernels/batch_norm_backward_reduce/job.h"
 
 namespace torch_aclnn::kernels::scalar {
-namespace {
 
 constexpr int kSums = BatchNormSumsJob::kSums;
 
-double total(const double (&sums)[kSums]) {
+static double total(const double (&sums)[kSums]) {
     double all = 0;
     for (double sum : sums) all += sum;
     return all;
 }
 
 template <class T>
-void sum_channel(const BatchNormSumsJob& job, int64_t c) {
+static void sum_channel(const BatchNormSumsJob& job, int64_t c) {
     double dy_sums[kSums] = {}, dy_xmu_sums[kSums] = {};
     for (int64_t n = 0; n < job.input.size[0]; ++n) {
         const T* dy = static_cast<const T*>(job.grad_out.data) + n * job.grad_out.stride[0] + c * job.grad_out.stride[1];
@@ -27,8 +26,6 @@ void sum_channel(const BatchNormSumsJob& job, int64_t c) {
     job.sum_dy[c] = total(dy_sums);
     job.sum_dy_xmu[c] = total(dy_xmu_sums);
 }
-
-}  // namespace
 
 void batch_norm_sums(const BatchNormSumsJob& job, int64_t begin, int64_t end) {
     visit_floating(job.input.dtype, [&](auto tag) {

@@ -20,8 +20,7 @@ struct Sums {
     double& operator[](int64_t i) { return reinterpret_cast<double*>(parts)[i]; }
 };
 
-template <class T>
-inline Vector<double, N> load_doubles(const T* source) {
+inline Vector<double, N> load_doubles(const auto* source) {
     return convert<double, N>(load<N>(source));
 }
 

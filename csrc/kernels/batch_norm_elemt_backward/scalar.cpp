@@ -3,10 +3,9 @@
 #include "kernels/scalar/position.h"
 
 namespace torch_aclnn::kernels::scalar {
-namespace {
 
 template <class S>
-S value_at(const LoopOperand& operand, const Position& position) {
+static S value_at(const LoopOperand& operand, const Position& position) {
     S value{};
     visit_floating(operand.dtype, [&](auto tag) {
         using T = typename decltype(tag)::type;
@@ -16,7 +15,7 @@ S value_at(const LoopOperand& operand, const Position& position) {
 }
 
 template <class S>
-void normalise(const BatchNormJob& job, int64_t begin, int64_t end) {
+static void normalise(const BatchNormJob& job, int64_t begin, int64_t end) {
     for (int64_t element = begin; element < end; ++element) {
         const Position at(job.loop, element);
         const auto of_channel = [&](const void* values) { return static_cast<const S*>(values)[at.offset(job.channel_stride)]; };
@@ -29,8 +28,6 @@ void normalise(const BatchNormJob& job, int64_t begin, int64_t end) {
         });
     }
 }
-
-}  // namespace
 
 void batch_norm(const BatchNormJob& job, int64_t begin, int64_t end, void*) {
     const auto run = job.input.dtype == DType::float64 ? normalise<double> : normalise<float>;

@@ -82,8 +82,7 @@ class BatchNormPass {
     }
 
     // Calls body(result, grad_out, input, channel, count), with where the elements and their channels begin, for kBlock elements at most.
-    template <class Body>
-    void for_pieces(int64_t begin, int64_t end, const Body& body) {
+    void for_pieces(int64_t begin, int64_t end, const auto& body) {
         const int64_t* const strides[] = {job_.grad_out.stride, job_.input.stride, job_.grad_input.stride, job_.channel_stride};
         const int64_t grad_out_step = job_.grad_out.stride[row_], input_step = job_.input.stride[row_];
         const int64_t step = job_.grad_input.stride[row_], channel_step = job_.channel_stride[row_];
@@ -108,8 +107,7 @@ class BatchNormPass {
         return convert<S, N>(load<N>(source));
     }
 
-    template <class Gradient, class Input>
-    void compute(T* result, const Gradient* grad_out, const Input* input, int64_t channel, int64_t count) {
+    void compute(T* result, const auto* grad_out, const auto* input, int64_t channel, int64_t count) {
         streams_ ? compute_piece<true>(result, grad_out, input, channel, count)
                  : compute_piece<false>(result, grad_out, input, channel, count);
     }

@@ -3,10 +3,9 @@
 #include "kernels/scalar/position.h"
 
 namespace torch_aclnn::kernels::scalar {
-namespace {
 
 template <class Bits>
-FirstBad gather(const MaxUnpoolJob& job, int64_t begin, int64_t end) {
+static FirstBad gather(const MaxUnpoolJob& job, int64_t begin, int64_t end) {
     FirstBad first_bad{-1, 0};
     for (int64_t element = begin; element < end; ++element) {
         const Position at(job.loop, element);
@@ -24,8 +23,6 @@ FirstBad gather(const MaxUnpoolJob& job, int64_t begin, int64_t end) {
     }
     return first_bad;
 }
-
-}  // namespace
 
 FirstBad max_unpool(const MaxUnpoolJob& job, int64_t begin, int64_t end) {
     switch (job.element_size) {

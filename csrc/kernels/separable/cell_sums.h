@@ -32,8 +32,7 @@ class CellSumsPlan {
     // `scale` is that of each number of a row of `inner`; null means ones.
     void sum(const AxisTable& axis, int64_t outer, int64_t inner, const float* scale);
     // Adds `inner` sums; those of a term begin at term(t).
-    template <class Term>
-    void add(int64_t terms, int64_t inner, const float* scale, const Term& term, int32_t* result);
+    void add(int64_t terms, int64_t inner, const float* scale, const auto& term, int32_t* result);
     Group& group_of(int64_t terms);
     int32_t new_cell() { return static_cast<int32_t>(cell_count_++ * lanes_); }
 

@@ -7,10 +7,9 @@
 #include "kernels/support/scratch.h"
 
 namespace torch_aclnn::kernels {
-namespace {
 
 // A tile has as many columns as the first cache holds sums for, and at least all windows of one column.
-void divide_tiles(ChannelsJob& job, const Problem& problem, int64_t sum_size) {
+static void divide_tiles(ChannelsJob& job, const Problem& problem, int64_t sum_size) {
     constexpr int64_t kSumBytes = 16384;
     const int64_t sums = kSumBytes / sum_size, terms = std::max<int64_t>(1, problem.columns().most_terms());
     job.apart = terms == 1 && !problem.rows().overlap();
@@ -20,7 +19,7 @@ void divide_tiles(ChannelsJob& job, const Problem& problem, int64_t sum_size) {
 }
 
 // Whether each cell is rounded once and copied around the caches to all places of its window, which pays where these are several.
-bool streams_cells(const ChannelsJob& job) {
+static bool streams_cells(const ChannelsJob& job) {
     const View<5>& grad_input = job.grad_input;
     const int64_t cell_bytes = grad_input.size[1] * element_size(grad_input.dtype);
     return job.apart && cell_bytes >= thresholds::kChannelsMinCellBytes &&
@@ -29,7 +28,7 @@ bool streams_cells(const ChannelsJob& job) {
 }
 
 template <class S>
-void run_channels_in(const Problem& problem, int thread_count) {
+static void run_channels_in(const Problem& problem, int thread_count) {
     const auto scales = problem.scales<S>();
     ChannelsJob job{};
     job.grad_output = problem.source;
@@ -46,8 +45,6 @@ void run_channels_in(const Problem& problem, int thread_count) {
         loop(job, begin, end, scratch.data());
     });
 }
-
-}  // namespace
 
 bool can_channels(const Problem& problem) {
     return problem.pools() && !problem.has_volumes() && has_adjacent_channels(problem);

@@ -32,8 +32,7 @@ class AverageChannels {
 
    private:
     // Calls body(source, target, h, count, w, w_end) for the columns [w, w_end) of `count` rows from h on that lie in the same windows.
-    template <class Body>
-    void for_tiles(int64_t begin, int64_t end, const Body& body) {
+    void for_tiles(int64_t begin, int64_t end, const auto& body) {
         const AxisTable &rows = job_.rows, &columns = job_.columns;
         const View<5>&out = job_.grad_output, &in = job_.grad_input;
         for (int64_t row = begin; row < end;) {
@@ -77,8 +76,7 @@ class AverageChannels {
         visit_count(count, [&](auto known) { add_rows(source, known, o, line); });
     }
 
-    template <class Count>
-    void add_rows(const T* source, Count count, int64_t o, S* line) const {
+    void add_rows(const T* source, auto count, int64_t o, S* line) const {
         const S column_scale = static_cast<const S*>(job_.columns.scale)[o];
         const int64_t row_stride = job_.grad_output.stride[3];
         for_lanes<S>(channels_, [=](auto width, int64_t c) {
@@ -120,8 +118,7 @@ class AverageChannels {
 
     // Calls body(target, repeats, w) for the columns [w, w_end) of a row: where column w is, and how many from it on lie in the same
     // windows. Long runs come in parts.
-    template <class Body>
-    void for_runs(T* row, int64_t w, int64_t w_end, const Body& body) const {
+    void for_runs(T* row, int64_t w, int64_t w_end, const auto& body) const {
         const int64_t limit = step_ == channels_ ? smaller(w_end - w, kElementsOfRun / channels_ + 1) : 1;
         for (int64_t count; w < w_end; w += count) {
             count = smaller(limit, w_end - w);
@@ -183,8 +180,7 @@ class AverageChannels {
     void clear(T* target, int64_t repeats) const { __builtin_memset(target, 0, repeats * channels_ * sizeof(T)); }
 
     // Writes the lanes of value(width, c) to `repeats` places, a cell apart.
-    template <class Value>
-    static void put(T* target, int64_t repeats, int64_t channels, const Value& value) {
+    static void put(T* target, int64_t repeats, int64_t channels, const auto& value) {
         for_lanes<S>(channels, [=](auto width, int64_t c) {
             constexpr int N = decltype(width)::value;
             const auto lanes = value(width, c);

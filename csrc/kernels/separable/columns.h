@@ -36,8 +36,7 @@ class PoolColumns {
     static constexpr int N = kLanes<S>;
 
     // Returns, for each of N places, the sum of the `count` neighbours that end there; `Count` is a number, or a type that stands for one.
-    template <class Count>
-    static Vector<S, N> window(const S* last, Count count, int64_t distance = 1) {
+    static Vector<S, N> window(const S* last, auto count, int64_t distance = 1) {
         if (count == 0) return Vector<S, N>{};
         return sum_apart<N>(last - (count - 1) * distance, distance, count);
     }

@@ -5,10 +5,9 @@
 #include "kernels/support/parallel.h"
 
 namespace torch_aclnn::kernels {
-namespace {
 
 template <class S>
-void run_full_width_in(const Problem& problem, int thread_count) {
+static void run_full_width_in(const Problem& problem, int thread_count) {
     const View<5>&source = problem.source, &target = problem.target;
     const Axis& rows = problem.rows();
     const auto scales = problem.scales<S>();
@@ -24,8 +23,6 @@ void run_full_width_in(const Problem& problem, int thread_count) {
     const int64_t row_count = target.size[0] * target.size[1] * target.size[3];
     parallel_for(row_count, target.size[4], thread_count, [&](int64_t begin, int64_t end) { loop(job, begin, end); });
 }
-
-}  // namespace
 
 bool can_full_width(const Problem& problem) {
     if (!problem.pools() || problem.has_volumes() || !is_dense(problem.target, 1)) return false;

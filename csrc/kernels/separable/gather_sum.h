@@ -47,8 +47,7 @@ inline Vector<float, kGatherLanes> gather_term(const T* source, const GatherTabl
 }
 
 // The sums of a block of results.
-template <class T>
-inline Vector<float, kGatherLanes> gather_sum(const T* source, const GatherTable& table, int64_t block) {
+inline Vector<float, kGatherLanes> gather_sum(const auto* source, const GatherTable& table, int64_t block) {
     auto sum = gather_term<true>(source, table, block);
     for (int64_t term = 1, at = block + table.blocks; term < table.terms && table.start[at] != GatherTable::kNoTerm;
          ++term, at += table.blocks)
@@ -57,15 +56,13 @@ inline Vector<float, kGatherLanes> gather_sum(const T* source, const GatherTable
 }
 
 // Writes all results, and up to a block's length behind them. The table is a copy, so that the compiler knows that no result overwrites it.
-template <class Source, class Target>
-inline void gather_sums(const Source* source, const GatherTable table, Target* target) {
+inline void gather_sums(const auto* source, const GatherTable table, auto* target) {
     for (int64_t block = 0; block < table.blocks; ++block)
         store<kGatherLanes>(target + block * kGatherLanes, gather_sum(source, table, block));
 }
 
 // Writes the sums of a stage, multiplied by its scale where it has one.
-template <class Source, class Target>
-inline void stage_sums(const GatherStage stage, const Source* source, Target* target) {
+inline void stage_sums(const GatherStage stage, const auto* source, auto* target) {
     constexpr int N = kGatherLanes;
     if (stage.scale == nullptr) return gather_sums(source, stage.table, target);
     for (int64_t block = 0; block < stage.table.blocks; ++block)

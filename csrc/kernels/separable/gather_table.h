@@ -36,8 +36,7 @@ class GatherPlan {
     GatherPlan() = default;
 
     // Plans `columns` results for each row. Of the `source_count` elements, those of a row's term begin at source + index(term) * columns.
-    template <class Index>
-    GatherPlan(int64_t lanes, const std::vector<GatherRow>& rows, int64_t columns, int64_t source_count, const Index& index)
+    GatherPlan(int64_t lanes, const std::vector<GatherRow>& rows, int64_t columns, int64_t source_count, const auto& index)
         : lanes_(lanes), blocks_((static_cast<int64_t>(rows.size()) * columns + lanes - 1) / lanes) {
         for (const GatherRow& row : rows) terms_ = std::max(terms_, row.last - row.first);
         start_.assign(terms_ * blocks_, GatherTable::kNoTerm);
@@ -50,8 +49,7 @@ class GatherPlan {
     }
 
     // Sets the weight of each term to weight(term), for the rows and columns of the constructor.
-    template <class Weight>
-    void set_weights(const std::vector<GatherRow>& rows, int64_t columns, const Weight& weight) {
+    void set_weights(const std::vector<GatherRow>& rows, int64_t columns, const auto& weight) {
         weight_.assign(lane_.size(), 0);
         for_each_term(rows, columns, [&](const GatherRow&, int64_t term, int64_t at) { std::fill_n(&weight_[at], columns, weight(term)); });
     }
@@ -65,8 +63,7 @@ class GatherPlan {
 
    private:
     // Calls body(row, term, at), with the place of the row's first result in the tables.
-    template <class Body>
-    void for_each_term(const std::vector<GatherRow>& rows, int64_t columns, const Body& body) const {
+    void for_each_term(const std::vector<GatherRow>& rows, int64_t columns, const auto& body) const {
         int64_t at = 0;
         for (const GatherRow& row : rows) {
             for (int64_t term = row.first; term < row.last; ++term) body(row, term, at + (term - row.first) * blocks_ * lanes_);

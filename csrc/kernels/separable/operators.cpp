@@ -3,17 +3,14 @@
 #include "kernels/separable/choose.h"
 
 namespace torch_aclnn::kernels {
-namespace {
 
 // spec(d) is the AxisSpec of depth, rows or columns.
 template <class Spec>
-void run(const View<5>& grad_output, const View<5>& grad_input, int thread_count, const Spec& spec) {
+static void run(const View<5>& grad_output, const View<5>& grad_input, int thread_count, const Spec& spec) {
     if (grad_input.empty()) return;  // the sizes of an empty tensor may be any number
     const AxisSpec specs[] = {spec(0), spec(1), spec(2)};
     run_best(Problem(grad_output, grad_input, specs), thread_count);
 }
-
-}  // namespace
 
 void avg_pool_backward(const View<5>& grad_output, const View<5>& grad_input, const AvgPoolParams& params, int thread_count) {
     run(grad_output, grad_input, thread_count, [&](int d) -> AxisSpec {

@@ -63,8 +63,7 @@ class AveragePlanes {
             visit_count(count, [&](auto known) { add_rows(source, known, line); });
     }
 
-    template <class Count>
-    void add_rows(const T* source, Count count, S* line) const {
+    void add_rows(const T* source, auto count, S* line) const {
         const auto* column_scale = static_cast<const S*>(job_.columns.scale);
         const int64_t row_stride = job_.grad_output.stride[3];
         for_lanes<S>(job_.columns.out, [=](auto width, int64_t i) {

@@ -1,21 +1,18 @@
 #include "kernels/separable/problem.h"
 
 namespace torch_aclnn::kernels {
-namespace {
 
-bool is_complex(DType dtype) {
+static bool is_complex(DType dtype) {
     return dtype == DType::complex64 || dtype == DType::complex128;
 }
 
 // A complex tensor as pairs of real numbers.
-View<5> as_real(View<5> view) {
+static View<5> as_real(View<5> view) {
     if (!is_complex(view.dtype)) return view;
     view.dtype = view.dtype == DType::complex64 ? DType::float32 : DType::float64;
     for (int64_t& stride : view.stride) stride *= 2;
     return view;
 }
-
-}  // namespace
 
 Problem::Problem(const View<5>& grad_output, const View<5>& grad_input, const AxisSpec (&specs)[3])
     : source(as_real(grad_output)),

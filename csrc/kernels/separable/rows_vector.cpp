@@ -123,8 +123,7 @@ class PaddedRows {
         for (int64_t w = copy_end_; w < job_.columns.in; ++w) stream_column(source, w);
     }
 
-    template <class Source>
-    void stream_column(const Source* source, int64_t w) {
+    void stream_column(const auto* source, int64_t w) {
         const int64_t inner = job_.inner, count = column_last_[w] - column_first_[w];
         const int64_t* columns = column_source_ + column_first_[w];
         if (count == 0) return stream(w * inner, inner, [](auto width, int64_t) { return Vector<S, decltype(width)::value>{}; });
@@ -133,10 +132,7 @@ class PaddedRows {
     }
 
     // Writes the elements from i on; value(width, k) gives those from k on.
-    template <class Value>
-    void stream(int64_t i, int64_t count, const Value& value) {
-        stream_.template write<kLanes<S>>(target_ + i, count, value);
-    }
+    void stream(int64_t i, int64_t count, const auto& value) { stream_.template write<kLanes<S>>(target_ + i, count, value); }
 
     // Calls body(i, count) for blocks of the elements that are copied, from `shifted` on.
     template <class Source, class Body>
@@ -148,8 +144,7 @@ class PaddedRows {
         }
     }
 
-    template <class Source>
-    void add_column(T* target, const Source* source, int64_t w) const {
+    void add_column(T* target, const auto* source, int64_t w) const {
         const int64_t inner = job_.inner, count = column_last_[w] - column_first_[w];
         const int64_t* columns = column_source_ + column_first_[w];
         if (count == 0) return (void)__builtin_memset(target, 0, inner * sizeof(T));
@@ -170,8 +165,7 @@ class PaddedRows {
     }
 
     static void copy(T* target, const T* source, int64_t count) { copy_elements(target, source, count); }
-    template <class Source>
-    static void copy(T* target, const Source* source, int64_t count) {
+    static void copy(T* target, const auto* source, int64_t count) {
         for_lanes<S>(count, [=](auto width, int64_t i) {
             constexpr int N = decltype(width)::value;
             store<N>(target + i, load<N>(source + i));

@@ -48,8 +48,7 @@ class Scalar {
     }
 
     // A padding's sum of one element is that element, sign of zero included. Sums of pooling begin with a zero.
-    template <class Value>
-    S sum(const AxisTable& axis, int64_t i, const Value& value) const {
+    S sum(const AxisTable& axis, int64_t i, const auto& value) const {
         S sum = 0;
         for (int64_t term = axis.first[i]; term < axis.last[i]; ++term) {
             const int64_t o = axis.index(term);

@@ -53,8 +53,7 @@ class TransposedPlanes {
     }
 
     // Calls body(i, n, c) for each of them.
-    template <class Body>
-    void for_each_plane(int64_t first, int64_t count, const Body& body) const {
+    void for_each_plane(int64_t first, int64_t count, const auto& body) const {
         int64_t n = first / job_.channels, c = first % job_.channels;
         for (int64_t i = 0; i < count; ++i) {
             body(i, n, c);
@@ -73,8 +72,7 @@ class TransposedPlanes {
 
     // Calls body(e) for tiles of E elements that cover [0, size), the last of which may cover elements of the one before again. Of fewer
     // elements it is one tile, beyond their end.
-    template <class Body>
-    static void for_tiles(int64_t size, const Body& body) {
+    static void for_tiles(int64_t size, const auto& body) {
         int64_t e = 0;
         for (; e + E <= size; e += E) body(e);
         if (e < size) body(size > E ? size - E : 0);
@@ -84,8 +82,7 @@ class TransposedPlanes {
         visit_count(sums.terms, [&](auto count) { sums.scale == nullptr ? add_cells(sums, count) : add_scaled_cells(sums, count); });
     }
 
-    template <class Count>
-    void add_cells(const CellSums sums, Count terms) const {
+    void add_cells(const CellSums sums, auto terms) const {
         const int32_t* cells = sums.cells;
         for (int64_t i = 0; i < sums.count; ++i, cells += 1 + terms) {
             float* const place = cells_ + cells[0];
@@ -94,8 +91,7 @@ class TransposedPlanes {
         }
     }
 
-    template <class Count>
-    void add_scaled_cells(const CellSums sums, Count terms) const {
+    void add_scaled_cells(const CellSums sums, auto terms) const {
         const int32_t* cells = sums.cells;
         for (int64_t i = 0; i < sums.count; ++i, cells += 1 + terms) {
             float* const place = cells_ + cells[0];
@@ -109,8 +105,7 @@ class TransposedPlanes {
         Vector<float, kLanes<float>> vectors[kVectors];
     };
 
-    template <class Count>
-    Cell sum_of(const int32_t* cells, Count terms) const {
+    Cell sum_of(const int32_t* cells, auto terms) const {
         Cell sum;
         for (int v = 0; v < kVectors; ++v) sum.vectors[v] = load<kLanes<float>>(cells_ + cells[0] + v * kLanes<float>);
         for (int64_t i = 1; i < terms; ++i) {

@@ -7,9 +7,8 @@
 #include "kernels/support/choices.h"
 
 namespace torch_aclnn::kernels {
-namespace {
 
-bool machine_has(Isa isa) {
+static bool machine_has(Isa isa) {
 #if defined(__x86_64__) && !defined(TORCH_ACLNN_SCALAR_ONLY)
     if (isa == Isa::avx2) return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("f16c");
     if (isa == Isa::avx512)
@@ -21,19 +20,19 @@ bool machine_has(Isa isa) {
 #endif
 }
 
-Isa best() {
+static Isa best() {
     for (Isa isa : {Isa::avx512, Isa::avx2})
         if (machine_has(isa)) return isa;
     return Isa::baseline;
 }
 
 // What the environment variable says; empty: the machine decides.
-std::string asked_for() {
+static std::string asked_for() {
     const char* value = std::getenv(kIsaVariable);
     return value == nullptr || std::string(value) == kAuto ? "" : value;
 }
 
-Isa choose() {
+static Isa choose() {
     const std::string asked = asked_for();
     if (asked.empty()) return best();
     for (Isa isa : {Isa::scalar, Isa::baseline, Isa::avx2, Isa::avx512}) {
@@ -43,8 +42,6 @@ Isa choose() {
     }
     throw std::invalid_argument(std::string(kIsaVariable) + ": expected " + choices(kIsaNames) + ", got '" + asked + "'");
 }
-
-}  // namespace
 
 Isa isa() {
     static const Isa chosen = choose();

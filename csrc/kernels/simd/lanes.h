@@ -32,8 +32,7 @@ inline V load_bytes(const void* source) {
     return value;
 }
 
-template <class V>
-inline void store_bytes(void* target, V value) {
+inline void store_bytes(void* target, auto value) {
     __builtin_memcpy(target, &value, sizeof value);
 }
 
@@ -237,8 +236,7 @@ inline int64_t smaller(int64_t a, int64_t b) {
     return a < b ? a : b;
 }
 
-template <class F>
-inline void visit_sums(DType dtype, const F& body) {
+inline void visit_sums(DType dtype, const auto& body) {
     switch (dtype) {
         case DType::float16: return body(Half{});
         case DType::bfloat16: return body(BFloat16{});

@@ -6,8 +6,7 @@
 namespace torch_aclnn::kernels::KERNEL_ISA {
 
 // Calls body(count), with a type that stands for the number if it is 1, 2 or 3.
-template <class Body>
-inline void visit_count(int64_t count, const Body& body) {
+inline void visit_count(int64_t count, const auto& body) {
     switch (count) {
         case 1: return body(std::integral_constant<int64_t, 1>{});
         case 2: return body(std::integral_constant<int64_t, 2>{});
@@ -35,8 +34,7 @@ inline Vector<Sum<T>, N> sum_at(const T* source, Distance distance, const int64_
 
 // Calls body(sum), where sum(width, source) is such a sum. The positions of one to three terms are in registers: of a list they would be
 // read again after each store, which might have changed them.
-template <class Body>
-inline void visit_sum_at(int64_t distance, const int64_t* positions, int64_t count, const Body& body) {
+inline void visit_sum_at(int64_t distance, const int64_t* positions, int64_t count, const auto& body) {
     const auto offset = [=](int64_t i) { return i < count ? positions[i] * distance : 0; };
     const int64_t first = offset(0), second = offset(1), third = offset(2);
     const auto at = [](auto width, const auto* element) { return load<decltype(width)::value>(element); };

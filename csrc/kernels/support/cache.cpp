@@ -4,11 +4,10 @@
 #include <cstdio>
 
 namespace torch_aclnn::kernels {
-namespace {
 
 // The size of the first processor's cache with this index, as Linux tells it, or 0. Of the third level glibc 2.36 tells, by sysconf(),
 // twelve times as much on some machines.
-int64_t cache_bytes(int index) {
+static int64_t cache_bytes(int index) {
     char path[64];
     std::snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu0/cache/index%d/size", index);
     long long kilobytes = 0;
@@ -18,8 +17,6 @@ int64_t cache_bytes(int index) {
     }
     return int64_t{kilobytes} << 10;
 }
-
-}  // namespace
 
 int64_t last_cache_bytes() {
     constexpr int64_t kLeast = int64_t{8} << 20;

@@ -45,8 +45,7 @@ inline bool has_float_sums(DType dtype) {
 }
 
 // Calls body(TypeTag<T>{}) for a real floating-point type; returns false for any other.
-template <class F>
-bool visit_floating(DType dtype, F&& body) {
+bool visit_floating(DType dtype, auto&& body) {
     switch (dtype) {
         case DType::float16: body(TypeTag<Half>{}); return true;
         case DType::bfloat16: body(TypeTag<BFloat16>{}); return true;

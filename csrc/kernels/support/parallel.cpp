@@ -5,12 +5,9 @@
 #include <atomic>
 
 namespace torch_aclnn::kernels {
-namespace {
 
-std::atomic<bool> is_child{false};
+static std::atomic<bool> is_child{false};
 const int registered = pthread_atfork(nullptr, nullptr, [] { is_child = true; });
-
-}  // namespace
 
 bool forked() {
     return registered == 0 && is_child;

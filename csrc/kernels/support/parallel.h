@@ -15,8 +15,7 @@ constexpr int64_t kElementsPerThread = 65536, kCostOfSum = 2, kCostOfGather = 6;
 
 // Calls body(begin, end) for consecutive ranges that cover [0, count); `unit_cost` is the number of elements that could be copied in the
 // time of one unit.
-template <class F>
-void parallel_for(int64_t count, int64_t unit_cost, int thread_count, const F& body) {
+void parallel_for(int64_t count, int64_t unit_cost, int thread_count, const auto& body) {
     const int64_t useful = std::min(count, count * std::max<int64_t>(unit_cost, 1) / kElementsPerThread + 1);
     const int64_t parts = std::min<int64_t>(useful, thread_count);
     if (parts <= 1 || forked()) {

@@ -13,8 +13,7 @@ constexpr int64_t place_among_five(int64_t dim, int64_t rank, int64_t plane_dims
 }
 
 // Numbers for each dimension of a plane, or one for all, as those of the last of depth, rows and columns.
-template <class Values>
-void expand_axes(const Values& values, int64_t plane_dims, int64_t (&axes)[3]) {
+void expand_axes(const auto& values, int64_t plane_dims, int64_t (&axes)[3]) {
     for (int64_t d = 0; d < plane_dims; ++d) axes[3 - plane_dims + d] = values[values.size() == 1 ? 0 : d];
 }
 

@@ -6,8 +6,6 @@
 #include "acl/acl.h"
 #include "aclnnop/aclnn_adaptive_avg_pool2d_backward.h"
 
-namespace {
-
 #define CHECK(condition)                                                                      \
     do {                                                                                      \
         if (!(condition)) {                                                                   \
@@ -17,13 +15,13 @@ namespace {
     } while (false)
 
 const int64_t kShape[] = {1, 2, 2}, kPooled[] = {1, 1, 1}, kCount = 4;
-float* memory;  // memory of the device, which the engine's processes can address
+static float* memory;  // memory of the device, which the engine's processes can address
 
-aclTensor* tensor(const int64_t* shape, float* data) {
+static aclTensor* tensor(const int64_t* shape, float* data) {
     return aclCreateTensor(shape, 3, ACL_FLOAT, nullptr, 0, ACL_FORMAT_NCL, &kCount, 1, data);
 }
 
-void lists_release_their_members() {
+static void lists_release_their_members() {
     const aclTensor* tensors[] = {tensor(kShape, memory), nullptr, tensor(kPooled, memory)};
     float one = 1;
     const aclScalar* scalars[] = {aclCreateScalar(&one, ACL_FLOAT), aclCreateScalar(&one, ACL_INT32)};
@@ -31,7 +29,7 @@ void lists_release_their_members() {
     CHECK(aclDestroyScalarList(aclCreateScalarList(scalars, 2)) == ACLNN_SUCCESS);
 }
 
-void arrays_release_their_values() {
+static void arrays_release_their_values() {
     const int64_t ints[] = {1, 2, 3};
     const float floats[] = {1, 2, 3};
     const bool bools[] = {true, false, true};
@@ -40,7 +38,7 @@ void arrays_release_their_values() {
     CHECK(aclDestroyBoolArray(aclCreateBoolArray(bools, 3)) == ACLNN_SUCCESS);
 }
 
-aclOpExecutor* phase1(const aclTensor* grad, aclTensor* out, aclnnStatus expected = ACLNN_SUCCESS) {
+static aclOpExecutor* phase1(const aclTensor* grad, aclTensor* out, aclnnStatus expected = ACLNN_SUCCESS) {
     uint64_t workspace_size = 0;
     aclOpExecutor* executor = nullptr;
     CHECK(aclnnAdaptiveAvgPool2dBackwardGetWorkspaceSize(grad, out, out, &workspace_size, &executor) == expected);
@@ -48,11 +46,11 @@ aclOpExecutor* phase1(const aclTensor* grad, aclTensor* out, aclnnStatus expecte
     return executor;
 }
 
-aclnnStatus phase2(aclOpExecutor* executor, aclrtStream stream = nullptr) {
+static aclnnStatus phase2(aclOpExecutor* executor, aclrtStream stream = nullptr) {
     return aclnnAdaptiveAvgPool2dBackward(nullptr, 0, executor, stream);
 }
 
-void executors_are_released_once() {
+static void executors_are_released_once() {
     aclTensor *grad = tensor(kPooled, memory), *out = tensor(kShape, memory + 4);
     phase1(nullptr, out, ACLNN_ERR_PARAM_NULLPTR);
 
@@ -82,7 +80,7 @@ void executors_are_released_once() {
     CHECK(aclDestroyTensor(out) == ACLNN_SUCCESS);
 }
 
-void getters_return_what_the_caller_frees() {
+static void getters_return_what_the_caller_frees() {
     aclTensor* described = tensor(kShape, memory);
     int64_t* dims[3];
     uint64_t count = 0;
@@ -92,8 +90,6 @@ void getters_return_what_the_caller_frees() {
     for (const int64_t* values : dims) delete[] values;
     aclDestroyTensor(described);
 }
-
-}  // namespace
 
 int main() {
     CHECK(aclrtSetDevice(0) == ACL_SUCCESS);

@@ -78,8 +78,7 @@ int category(aclDataType type) {
     return COMPLEX.has(type) ? 3 : kFloats.has(type) ? 2 : BOOL.has(type) ? 0 : 1;
 }
 
-template <class Visit>
-void for_each_tensor(const Adapter& adapter, const void* const* arguments, const Visit& visit) {
+void for_each_tensor(const Adapter& adapter, const void* const* arguments, const auto& visit) {
     for (size_t i = 0; i < adapter.count; ++i) {
         const TensorsOf tensors(*adapter.kinds[i], arguments[i]);
         for (size_t member = 0; member < tensors.size(); ++member) visit(i, member, tensors[member]);
@@ -275,8 +274,7 @@ class InputsApart {
     }
 
    private:
-    template <class Visitor>
-    static void visit(const Adapter& adapter, Values& values, bool is_written, const Visitor& visitor) {
+    static void visit(const Adapter& adapter, Values& values, bool is_written, const auto& visitor) {
         for (size_t i = 0; i < adapter.count; ++i) {
             if (!adapter.kinds[i]->is_tensors() || adapter.kinds[i]->is_written != is_written) continue;
             size_t member = 0;

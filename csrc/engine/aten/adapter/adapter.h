@@ -141,8 +141,7 @@ typename Kind::Parameter absent() {
 }
 
 // The check of calls for which a source defines none.
-template <class Call>
-void check(const Call&) {}
+void check(const auto&) {}
 
 template <class... Kinds>
 struct Arguments {

@@ -13,8 +13,7 @@ std::string without_requests(std::string text);
 
 // Every function of ATen is called within this one. `fail` throws an Error of a text without a backtrace; it is told whether a number did
 // not fit into a type, of which ATen does not say which.
-template <class Function, class Fail>
-void calling_aten(const Function& function, const Fail& fail) {
+void calling_aten(const auto& function, const auto& fail) {
     try {
         function();
     } catch (const Error&) {

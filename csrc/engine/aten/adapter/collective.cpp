@@ -3,9 +3,8 @@
 #include <ATen/ATen.h>
 
 namespace torch_aclnn::host::aten {
-namespace {
 
-HcclDataType hccl_type_of(at::ScalarType type) {
+static HcclDataType hccl_type_of(at::ScalarType type) {
     switch (type) {
         case at::kHalf: return HCCL_DATA_TYPE_FP16;
         case at::kBFloat16: return HCCL_DATA_TYPE_BFP16;
@@ -15,13 +14,11 @@ HcclDataType hccl_type_of(at::ScalarType type) {
     }
 }
 
-std::vector<Buffer> buffers_of(const aclOpExecutor& executor) {
+static std::vector<Buffer> buffers_of(const aclOpExecutor& executor) {
     std::vector<Buffer> buffers;
     for (const MemoryAccess& access : executor.accesses()) buffers.push_back({access.name, access.data, access.bytes, !access.is_write});
     return buffers;
 }
-
-}  // namespace
 
 void Collective::set_record(OperationKind kind, const at::Tensor& tensor, int op) {
     set_record(kind, tensor.scalar_type(), tensor.numel(), op);

@@ -3,27 +3,24 @@
 #include <c10/core/ScalarType.h>
 
 namespace torch_aclnn::host::aten {
-namespace {
 
-bool fits(at::IntArrayRef sizes, const Expected& expected) {
+static bool fits(at::IntArrayRef sizes, const Expected& expected) {
     return std::equal(sizes.begin(), sizes.end(), expected.sizes.begin(), expected.sizes.end(),
                       [](int64_t size, int64_t wanted) { return wanted == kAny || size == wanted; });
 }
 
-std::string text_of(const Expected& expected) {
+static std::string text_of(const Expected& expected) {
     std::string text;
     for (const int64_t size : expected.sizes) text += (text.empty() ? "" : ", ") + (size == kAny ? "any" : std::to_string(size));
     return "shape [" + text + "]";
 }
 
-void require_type(const char* name, const at::Tensor& tensor, const std::optional<at::ScalarType>& type) {
+static void require_type(const char* name, const at::Tensor& tensor, const std::optional<at::ScalarType>& type) {
     const at::ScalarType own = tensor.scalar_type();
     if (type && !c10::canCast(*type, own))
         refuse(name, "a data type that " + dtype_name(*type) + " converts to",
                c10::str(dtype_name(own), ": result type ", *type, " can't be cast to the desired output type ", own));
 }
-
-}  // namespace
 
 std::vector<Expected> like(at::TensorList tensors) {
     std::vector<Expected> expected;

@@ -185,8 +185,7 @@ template <class List>
 void require_expected(const char* name, const List& list, const NamedCount& expected) {
     require_as_many({{name, list}}, expected);
 }
-template <class Tensors>
-void require_expected(const char*, const Tensors&, AnyShape) {}
+void require_expected(const char*, const auto&, AnyShape) {}
 template <class Tensors, class Statement>
     requires(!std::is_same_v<Statement, AnyShape>)
 void require_expected(const char* name, const std::optional<Tensors>& given, const Statement& expected) {

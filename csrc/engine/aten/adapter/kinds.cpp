@@ -13,10 +13,9 @@
 #include "engine/runtime/memory/host_view.h"
 
 namespace torch_aclnn::host::aten {
-namespace {
 
 template <class Handle>
-const Handle& required(const char* name, const Handle* handle) {
+static const Handle& required(const char* name, const Handle* handle) {
     require_handle(name, handle);
     return *handle;
 }
@@ -50,21 +49,18 @@ constexpr std::pair<aclDataType, at::ScalarType> kTypesOf950[] = {
 
 // The documents' general limits of a shape.
 constexpr uint64_t kMaxDims = 8;
-template <class Sizes>
-void require_general_shape(const char* name, const Sizes& sizes) {
+static void require_general_shape(const char* name, const auto& sizes) {
     if (sizes.size() > kMaxDims) refuse(name, "at most " + std::to_string(kMaxDims) + " dimensions", std::to_string(sizes.size()));
     for (const int64_t size : sizes)
         if (size < 0) refuse(name, "no negative dimension", std::to_string(size));
 }
 
 template <class T>
-T value_of(const aclScalar& scalar) {
+static T value_of(const aclScalar& scalar) {
     T value;
     std::copy_n(scalar.bytes.data(), sizeof value, reinterpret_cast<unsigned char*>(&value));
     return value;
 }
-
-}  // namespace
 
 static at::ScalarType scalar_type_of_950(const char* name, aclDataType dtype) {
     for (const auto& [type, of_aten] : kTypesOf950) {

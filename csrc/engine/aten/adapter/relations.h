@@ -84,8 +84,7 @@ void require_even(const NamedShape& tensor, int64_t dim);
 // Refuses strides where a page excludes them; where hardware takes them nevertheless, with TORCH_ACLNN_HOST_MODE=strict only.
 void require_contiguous(const char* name, at::TensorList tensors, bool only_if_strict = false);
 
-template <class List>
-void require_not_empty(const char* name, const List& list) {
+void require_not_empty(const char* name, const auto& list) {
     if (list.empty()) refuse(name, "at least one tensor", "none");
 }
 

@@ -21,7 +21,6 @@ inline void leave_views(std::optional<at::Tensor>& view) {
 inline void leave_views(std::vector<at::Tensor>& views) {
     for (at::Tensor& view : views) leave_views(view);
 }
-template <class Other>
-void leave_views(Other&) {}
+void leave_views(auto&) {}
 
 }  // namespace torch_aclnn::host::aten

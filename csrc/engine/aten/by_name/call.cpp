@@ -6,47 +6,44 @@
 #include "engine/runtime/memory/host_view.h"
 
 namespace torch_aclnn::host::aten {
-namespace {
 
-std::string input_name(size_t i) {
+static std::string input_name(size_t i) {
     return "input " + std::to_string(i);
 }
 
-std::string output_name(size_t i) {
+static std::string output_name(size_t i) {
     return "output " + std::to_string(i);
 }
 
-at::Tensor storage_of(const std::string& name, CallTensor& tensor) {
+static at::Tensor storage_of(const std::string& name, CallTensor& tensor) {
     const at::ScalarType type = scalar_type(name.c_str(), tensor.type);
     void* const memory = tensor.bytes == 0 ? nullptr : host_view(tensor.memory());
     return at::from_blob(memory, tensor.dims, at::TensorOptions(type));
 }
 
 // Plain memory is of the shape that the operator sees, if there are as many elements: a format may have added dimensions of one element.
-bool is_same_count(const CallTensor& tensor) {
+static bool is_same_count(const CallTensor& tensor) {
     return c10::multiply_integers(tensor.origin_dims) == c10::multiply_integers(tensor.dims);
 }
 
-bool has_layout(const CallTensor& tensor) {
+static bool has_layout(const CallTensor& tensor) {
     return Layout::describes(tensor.format) && tensor.format != tensor.origin_format;
 }
 
-Layout layout_of(const std::string& name, const CallTensor& tensor) {
+static Layout layout_of(const std::string& name, const CallTensor& tensor) {
     return Layout::in_memory(name.c_str(), tensor.format, tensor.origin_dims, tensor.dims);
 }
 
 // Formats and keepdims add dimensions of one element, or leave them out.
-at::DimVector without_ones(at::IntArrayRef sizes) {
+static at::DimVector without_ones(at::IntArrayRef sizes) {
     at::DimVector kept;
     std::copy_if(sizes.begin(), sizes.end(), std::back_inserter(kept), [](int64_t size) { return size != 1; });
     return kept;
 }
 
-const std::vector<int64_t>& sizes_of(const CallTensor& tensor) {
+static const std::vector<int64_t>& sizes_of(const CallTensor& tensor) {
     return has_layout(tensor) || is_same_count(tensor) ? tensor.origin_dims : tensor.dims;
 }
-
-}  // namespace
 
 void require_count(const char* name, at::IntArrayRef values, int64_t count) {
     if (static_cast<int64_t>(values.size()) != count) refuse(name, c10::str(count, " values"), c10::str(values));

@@ -7,15 +7,11 @@ using namespace torch_aclnn::host::aten;
 
 // Selection by indices and masks, and sorting.
 
-namespace {
-
-int64_t dimension(const Call& call, const char* name, const at::Tensor& x, int64_t otherwise) {
+static int64_t dimension(const Call& call, const char* name, const at::Tensor& x, int64_t otherwise) {
     const int64_t dim = call.attribute<int64_t>(name, otherwise);
     require_dim(name, dim, x.dim());
     return dim;
 }
-
-}  // namespace
 
 OPERATOR(GatherElements) {
     const at::Tensor x = call.input(0);
@@ -66,14 +62,12 @@ OPERATOR(TopKV2) {
 
 // Data movement: copies into another layout or data type, parts and repetitions of tensors.
 
-namespace {
-
-at::IntArrayRef integer_list(const Call& call, const char* name) {
+static at::IntArrayRef integer_list(const Call& call, const char* name) {
     return call.attribute<std::vector<int64_t>>(name);
 }
 
 // Returns elements of the input's memory at strides, which must lie in it.
-at::Tensor view_of(const char* name, const at::Tensor& memory, at::IntArrayRef sizes, at::IntArrayRef strides, int64_t offset) {
+static at::Tensor view_of(const char* name, const at::Tensor& memory, at::IntArrayRef sizes, at::IntArrayRef strides, int64_t offset) {
     require_count(name, strides, static_cast<int64_t>(sizes.size()));
     int64_t last = offset;
     bool empty = false, fits = offset >= 0;
@@ -88,8 +82,6 @@ at::Tensor view_of(const char* name, const at::Tensor& memory, at::IntArrayRef s
                c10::str("sizes ", sizes, ", strides ", strides, " and offset ", offset));
     return memory.reshape({-1}).as_strided(sizes, strides, offset);
 }
-
-}  // namespace
 
 RESULT_OPERATOR(Identity, call.input(0))
 RESULT_OPERATOR(Cast, call.input(0))
@@ -148,15 +140,11 @@ OPERATOR(ViewCopy) {
 
 // Codes of numbers in bits and positions, and ranges that are filled.
 
-namespace {
-
-at::Tensor in_rows(const Call& call, const at::Tensor& values) {
+static at::Tensor in_rows(const Call& call, const at::Tensor& values) {
     const int64_t rows = call.attribute<int64_t>("size", 1);
     if (rows < 1 || values.numel() % rows != 0) refuse("attribute size", c10::str("a divisor of ", values.numel()), std::to_string(rows));
     return values.reshape({rows, values.numel() / rows});
 }
-
-}  // namespace
 
 // The new dimension has the first value at the position of the class, and the second everywhere else.
 OPERATOR(OneHotD) {

@@ -4,22 +4,18 @@
 using namespace torch_aclnn::host;
 using namespace torch_aclnn::host::aten;
 
-namespace {
-
-at::Tensor factor(const Call& call, size_t i, const char* is_transposed) {
+static at::Tensor factor(const Call& call, size_t i, const char* is_transposed) {
     const at::Tensor x = call.computing(i);
     if (x.dim() < 2) refuse("input " + std::to_string(i), "a matrix", shape_text(x.sizes()));
     return call.attribute<bool>(is_transposed, false) ? x.transpose(-1, -2) : x;
 }
 
 // A third input is added.
-void multiply(Call& call, const char* first_transposed, const char* second_transposed) {
+static void multiply(Call& call, const char* first_transposed, const char* second_transposed) {
     const at::Tensor product = at::matmul(factor(call, 0, first_transposed), factor(call, 1, second_transposed));
     const std::optional<at::Tensor> bias = call.optional_computing(2);
     call.write(0, bias ? product + *bias : product);
 }
-
-}  // namespace
 
 RUN_OPERATOR(MatMul, multiply(call, "transpose_x1", "transpose_x2"))
 RUN_OPERATOR(MatMulV2, multiply(call, "transpose_x1", "transpose_x2"))

@@ -8,10 +8,8 @@ using namespace torch_aclnn::host::aten;
 
 // Norms and distances of any order.
 
-namespace {
-
 // Infinite orders come as the largest and the smallest int.
-double norm_order(const Call& call) {
+static double norm_order(const Call& call) {
     const float p = call.attribute<float>("p");
     if (p >= static_cast<float>(std::numeric_limits<int>::max())) return std::numeric_limits<double>::infinity();
     if (p <= static_cast<float>(std::numeric_limits<int>::min())) return -std::numeric_limits<double>::infinity();
@@ -19,18 +17,16 @@ double norm_order(const Call& call) {
 }
 
 // The largest difference comes as -1.
-double distance_order(const Call& call) {
+static double distance_order(const Call& call) {
     const float p = call.attribute<float>("p");
     if (p == -1) return std::numeric_limits<double>::infinity();
     if (!(p >= 0)) refuse("attribute p", "an order of at least 0, or -1 for the largest difference", c10::str(p));
     return p;
 }
 
-bool has_root(double p) {
+static bool has_root(double p) {
     return p != 0 && !std::isinf(p);
 }
-
-}  // namespace
 
 // The first of two halves of a norm is the reduction, whose root the second takes.
 OPERATOR(LpNormReduceV2) {
@@ -192,16 +188,12 @@ OPERATOR(BNInferGrad) {
 
 // Rotary embeddings of positions: each element of the last dimension is turned together with the one half of the dimension further on.
 
-namespace {
-
 // Returns (-x2, x1) of the halves x1 and x2.
-at::Tensor turned_by_halves(const at::Tensor& x) {
+static at::Tensor turned_by_halves(const at::Tensor& x) {
     if (x.dim() == 0 || x.size(-1) % 2 != 0) refuse("input 0", "an even last dimension", shape_text(x.sizes()));
     const std::vector<at::Tensor> halves = x.chunk(2, -1);
     return at::cat({-halves[1], halves[0]}, -1);
 }
-
-}  // namespace
 
 // The inputs are the rotated tensor, cosines and sines.
 OPERATOR(RotaryMul) {

@@ -8,10 +8,8 @@
 using namespace torch_aclnn::host;
 using namespace torch_aclnn::host::aten;
 
-namespace {
-
 // Boxes are {4, N}: the corners of each or, with `trans`, its centre and size.
-Overlap overlap_of(const Call& call, const at::Tensor& boxes, const at::Tensor& others) {
+static Overlap overlap_of(const Call& call, const at::Tensor& boxes, const at::Tensor& others) {
     for (const at::Tensor* four : {&boxes, &others})
         if (four->dim() != 2 || four->size(0) != 4) refuse("boxes", "boxes {4, N}", shape_text(four->sizes()));
     const std::string& mode = call.attribute<std::string>("mode", "iou");
@@ -20,7 +18,7 @@ Overlap overlap_of(const Call& call, const at::Tensor& boxes, const at::Tensor& 
     return {corners(boxes, 0, centred).along(0), corners(others, 0, centred).along(crossed ? 1 : 0), mode == "iof"};
 }
 
-void write_gradients(Call& call, at::Tensor (Overlap::*result_of)() const) {
+static void write_gradients(Call& call, at::Tensor (Overlap::*result_of)() const) {
     const c10::impl::ForceDispatchKeyGuard with_autograd(c10::default_included_set, c10::default_excluded_set);
     const at::AutoGradMode enabled(true);
     const at::Tensor boxes = call.computing(1).detach().requires_grad_(), others = call.computing(2).detach().requires_grad_();
@@ -29,8 +27,6 @@ void write_gradients(Call& call, at::Tensor (Overlap::*result_of)() const) {
     const auto gradients = torch::autograd::grad({result}, {boxes, others}, {given});
     for (size_t i = 0; i < 2; ++i) call.write(i, gradients[i]);
 }
-
-}  // namespace
 
 RESULT_OPERATOR(GIoU, overlap_of(call, call.computing(0), call.computing(1)).general())
 RUN_OPERATOR(GIoUGrad, write_gradients(call, &Overlap::general))

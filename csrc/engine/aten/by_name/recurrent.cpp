@@ -153,15 +153,11 @@ OPERATOR(DynamicRNNV2Grad) {
     write_all(call, {of.input, of.hidden, of.bias, of.x, of.h, of.c});
 }
 
-namespace {
-
-void require_plain_gru(const Call& call) {
+static void require_plain_gru(const Call& call) {
     require_plain_cell(call, kGru);
     if (!call.attribute<bool>("reset_after", true)) refuse("attribute reset_after", "true", "false");
     if (is_reverse(call)) refuse("attribute direction", "UNIDIRECTIONAL", "REDIRECTIONAL");
 }
-
-}  // namespace
 
 OPERATOR(DynamicGRUV2) {
     require_plain_gru(call);

@@ -4,14 +4,12 @@
 using namespace torch_aclnn::host;
 using namespace torch_aclnn::host::aten;
 
-namespace {
-
-bool keeps_dims(const Call& call) {
+static bool keeps_dims(const Call& call) {
     return call.attribute<bool>("keep_dims", false);
 }
 
 // The second input has the dimensions; none means all of them.
-std::vector<int64_t> dimensions(const Call& call) {
+static std::vector<int64_t> dimensions(const Call& call) {
     std::vector<int64_t> dims = call.integers(1);
     if (dims.empty())
         for (int64_t d = 0; d < call.input(0).dim(); d++) dims.push_back(d);
@@ -19,13 +17,10 @@ std::vector<int64_t> dimensions(const Call& call) {
 }
 
 // Reductions that ATen has for one dimension at a time.
-template <class Reduce>
-at::Tensor one_by_one(const Call& call, at::Tensor x, Reduce reduce) {
+static at::Tensor one_by_one(const Call& call, at::Tensor x, auto reduce) {
     for (const int64_t d : dimensions(call)) x = reduce(x, d);
     return x;  // the result keeps dimensions of one element, as write() needs no other shape
 }
-
-}  // namespace
 
 RESULT_OPERATOR(ReduceSum, at::sum(call.computing(0), dimensions(call), keeps_dims(call)))
 RESULT_OPERATOR(ReduceMean, at::mean(call.computing(0), dimensions(call), keeps_dims(call)))
@@ -70,22 +65,18 @@ RESULT_OPERATOR(Cumprod, at::cumprod(call.computing(0), call.scalar(1).toLong())
 
 // Softmax, its logarithm, and their gradients.
 
-namespace {
-
 // The attribute is a list of one dimension.
-int64_t dimension(const Call& call, const char* name) {
+static int64_t dimension(const Call& call, const char* name) {
     const std::vector<int64_t>& axes = call.attribute<std::vector<int64_t>>(name, {-1});
     if (axes.size() != 1) refuse("attribute " + std::string(name), "one dimension", c10::str(at::IntArrayRef(axes)));
     require_dim(name, axes[0], call.input(0).dim());
     return axes[0];
 }
 
-at::Tensor scaled_and_masked(const Call& call, const at::Tensor& x) {
+static at::Tensor scaled_and_masked(const Call& call, const at::Tensor& x) {
     if (call.attribute<bool>("fixed_triu_mask", false)) refuse("attribute fixed_triu_mask", "false", "true");
     return x * call.attribute<float>("scale", 1);
 }
-
-}  // namespace
 
 RESULT_OPERATOR(SoftmaxV2, at::softmax(call.computing(0), dimension(call, "axes")))
 OPERATOR(SoftmaxGrad) {

@@ -9,9 +9,7 @@ using namespace torch_aclnn::host::aten;
 
 // The loss of each row by the logarithms of its classes' probabilities, and its gradient.
 
-namespace {
-
-int64_t reduction_of(const Call& call) {
+static int64_t reduction_of(const Call& call) {
     const std::string& name = call.attribute<std::string>("reduction", "mean");
     if (name == "none") return at::Reduction::None;
     if (name == "mean") return at::Reduction::Mean;
@@ -20,15 +18,13 @@ int64_t reduction_of(const Call& call) {
 }
 
 // ATen's kernels know int64 classes only.
-at::Tensor class_of_each_row(const Call& call, size_t input) {
+static at::Tensor class_of_each_row(const Call& call, size_t input) {
     return call.input(input).to(at::kLong);
 }
 
-int64_t ignored_class(const Call& call) {
+static int64_t ignored_class(const Call& call) {
     return call.attribute<int64_t>("ignore_index", -100);
 }
-
-}  // namespace
 
 // The inputs are the logarithms, each row's class and the classes' weights.
 OPERATOR(NLLLoss) {
@@ -43,19 +39,15 @@ RESULT_OPERATOR(NLLLossGrad, at::nll_loss_backward(call.computing(1), call.compu
 
 // Adam's steps. The parameter and its moments are inputs and outputs at the same time.
 
-namespace {
-
-double number(const Call& call, size_t i) {
+static double number(const Call& call, size_t i) {
     return call.scalar(i).toDouble();
 }
-AdamState state(const Call& call) {
+static AdamState state(const Call& call) {
     return {call.computing(0), call.computing(1), call.computing(2)};
 }
-void write_state(Call& call, const AdamState& state) {
+static void write_state(Call& call, const AdamState& state) {
     for (size_t i = 0; i < state.size(); i++) call.write(i, state[i]);
 }
-
-}  // namespace
 
 OPERATOR(ApplyAdamD) {
     const AdamNumbers n{number(call, 3), number(call, 4), number(call, 5), number(call, 6), number(call, 7), number(call, 8)};
@@ -70,16 +62,12 @@ OPERATOR(ApplyAdamW) {
 
 // The overflow register, as torch_npu's GradScaler reads and clears it.
 
-namespace {
-
 // The first of eight numbers is not zero after an overflow.
-at::Tensor overflow_status() {
+static at::Tensor overflow_status() {
     at::Tensor status = at::zeros({8});
     if (overflow_register()) status[0].fill_(1);
     return status;
 }
-
-}  // namespace
 
 RESULT_OPERATOR(NPUAllocFloatStatus, at::zeros({8}))
 // The status goes into the input as well: torch_npu returns that.

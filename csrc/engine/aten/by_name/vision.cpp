@@ -123,10 +123,8 @@ OPERATOR(Im2col) {
 
 // Padding with a number, by the edge and by reflection. Input 1 has two amounts for each dimension, from the first dimension on.
 
-namespace {
-
 // Returns the amounts in ATen's order, from the last dimension on.
-std::vector<int64_t> amounts(const Call& call, int64_t rank) {
+static std::vector<int64_t> amounts(const Call& call, int64_t rank) {
     if (!call.attribute<bool>("paddings_contiguous", true)) refuse("attribute paddings_contiguous", "true", "false");
     const std::vector<int64_t> given = call.integers(1);
     require_count("input 1", given, 2 * rank);
@@ -136,7 +134,7 @@ std::vector<int64_t> amounts(const Call& call, int64_t rank) {
 }
 
 // Returns the amounts of the last two dimensions, which alone may be padded here.
-std::vector<int64_t> of_images(const Call& call, const at::Tensor& x) {
+static std::vector<int64_t> of_images(const Call& call, const at::Tensor& x) {
     if (x.dim() != 4) refuse("input 0", "4 dimensions", shape_text(x.sizes()));
     const std::vector<int64_t> all = amounts(call, 4);
     if (std::any_of(all.begin() + 4, all.end(), [](int64_t n) { return n != 0; }))
@@ -144,11 +142,9 @@ std::vector<int64_t> of_images(const Call& call, const at::Tensor& x) {
     return {all.begin(), all.begin() + 4};
 }
 
-[[noreturn]] void refuse_mode(const std::string& expected, const std::string& mode) {
+[[noreturn]] static void refuse_mode(const std::string& expected, const std::string& mode) {
     refuse("attribute mode", expected, mode);
 }
-
-}  // namespace
 
 OPERATOR(Pad) {
     const at::Tensor x = call.input(0);

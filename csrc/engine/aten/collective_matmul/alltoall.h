@@ -31,8 +31,7 @@ inline int64_t total(at::IntArrayRef counts) {
 
 // Calls `product` for the rows of each expert, which are sorted by expert, and concatenates the results. It gets the expert, the first row
 // and the number of rows.
-template <class Product>
-at::Tensor by_each_expert(int64_t experts, at::IntArrayRef counts, int64_t ranks, Product product) {
+at::Tensor by_each_expert(int64_t experts, at::IntArrayRef counts, int64_t ranks, auto product) {
     std::vector<at::Tensor> products;
     for (int64_t expert = 0, first = 0; expert < experts; expert++) {
         int64_t number = 0;
@@ -70,8 +69,7 @@ inline IfWanted<> shared_shape(const SharedProduct& shared) {
     if (!given(shared.x)) return if_wanted(false, one_value());
     return if_wanted(true, shape({shared.x->size(0), shared.weight->size(shared.transpose ? 0 : 1)}));
 }
-template <class Arguments>
-void prepare_experts(OperationKind kind, const Arguments& a, const at::Tensor& x, const at::Tensor& weight) {
+void prepare_experts(OperationKind kind, const auto& a, const at::Tensor& x, const at::Tensor& weight) {
     require_not_given({{"sendCountsTensor", a.sendCountsTensor}, {"recvCountsTensor", a.recvCountsTensor}});
     const int64_t ranks = a.group->size();
     require_ranks("epWorldSize", a.epWorldSize, *a.group);
@@ -88,16 +86,14 @@ void prepare_experts(OperationKind kind, const Arguments& a, const at::Tensor& x
 }
 
 // Returns the rows of all ranks for this one's experts, in the order of these.
-template <class Arguments>
-at::Tensor rows_for_experts(const Arguments& a, const at::Tensor& x) {
+at::Tensor rows_for_experts(const auto& a, const at::Tensor& x) {
     require_counts_of_all(a.group, a.sendCounts, a.recvCounts);
     const int64_t ranks = a.group->size();
     return a.group->all_to_all(x, sums_of_ranks(a.sendCounts, ranks), sums_of_ranks(a.recvCounts, ranks))
         .index_select(0, order_by_expert(a.recvCounts, a.gmmWeight.sizes()[0]));
 }
 // Sends rows in that order back to the ranks that they came from.
-template <class Arguments>
-at::Tensor rows_for_ranks(const Arguments& a, const at::Tensor& y) {
+at::Tensor rows_for_ranks(const auto& a, const at::Tensor& y) {
     require_counts_of_all(a.group, a.sendCounts, a.recvCounts);
     const int64_t ranks = a.group->size();
     const at::Tensor by_rank = at::argsort(order_by_expert(a.sendCounts, a.gmmWeight.sizes()[0]));

@@ -3,28 +3,22 @@
 #include "engine/aten/collective_matmul/alltoall.h"
 #include "vocabulary/collective_matmul/alltoall_matmul_calls.h"
 
-using namespace torch_aclnn::host::aten;
-
-namespace {
-
-SharedProduct shared_product(const call::AlltoAllvGroupedMatMul& a) {
+static SharedProduct shared_product(const call::AlltoAllvGroupedMatMul& a) {
     return {a.mmX, a.mmWeight, a.mmY, a.transMmWeight};
 }
-void prepare(OperationKind kind, const call::AlltoAllvGroupedMatMul& a) {
+static void prepare(OperationKind kind, const call::AlltoAllvGroupedMatMul& a) {
     prepare_experts(kind, a, a.gmmX, a.gmmWeight);
     require_shared(shared_product(a));
 }
-at::Tensor products_of_experts(const call::AlltoAllvGroupedMatMul& a, const at::Tensor& rows, at::IntArrayRef counts) {
+static at::Tensor products_of_experts(const call::AlltoAllvGroupedMatMul& a, const at::Tensor& rows, at::IntArrayRef counts) {
     const at::Tensor weight = turned_weight(a.gmmWeight, a.transGmmWeight);
     return by_each_expert(weight.size(0), counts, a.epWorldSize, [&](int64_t expert, int64_t first, int64_t number) {
         return at::matmul(upcast(rows.narrow(0, first, number)), upcast(weight[expert]));
     });
 }
-void write_shared(const call::AlltoAllvGroupedMatMul& a) {
+static void write_shared(const call::AlltoAllvGroupedMatMul& a) {
     if (given(a.mmX)) write(a.mmY, at::matmul(upcast(*a.mmX), upcast(turned_weight(*a.mmWeight, a.transMmWeight))));
 }
-
-}  // namespace
 
 static void compute(const call::AlltoAllMatmul& a) {
     const at::Tensor all = features_of_ranks(a.group, a.x1);
@@ -41,5 +35,3 @@ static void send_products(const call::AlltoAllvGroupedMatMul& a) {
     write(a.y, rows_for_ranks(a, products_of_experts(a, a.gmmX, a.sendCounts)));
     write_shared(a);
 }
-
-#include "vocabulary/collective_matmul/alltoall_matmul_rows.inc"

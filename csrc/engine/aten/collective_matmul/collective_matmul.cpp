@@ -4,8 +4,6 @@
 #include "engine/aten/collective_matmul/collective_matmul.h"
 #include "vocabulary/collective_matmul/collective_matmul_calls.h"
 
-using namespace torch_aclnn::host::aten;
-
 static void compute(const call::MatmulAllReduce& a) {
     const at::Tensor summand = product(a.x1, a.x2, a.bias);
     write(a.output, a.group->all_reduce(a.x3 ? summand + upcast(*a.x3) : summand));
@@ -16,5 +14,3 @@ static void compute(const call::AllGatherMatmul& a) {
     write(a.output, product(all, a.x2, a.bias));
     if (given(a.gatherOut)) write(a.gatherOut, all);
 }
-
-#include "vocabulary/collective_matmul/collective_matmul_rows.inc"

@@ -31,5 +31,3 @@ Expected rows_of_rank(const RanksGroup& group, const ScaledNumbers& numbers) {
 }
 
 }  // namespace
-
-#include "vocabulary/collective_matmul/quant_all_reduce_rows.inc"

@@ -12,8 +12,6 @@ using OptPackableOut = OptionalKind<aclTensor*, PackableTensor, read_packable>;
 
 #include "vocabulary/collective_matmul/quant_alltoall_matmul_calls.h"
 
-using namespace torch_aclnn::host::aten;
-
 namespace {
 
 using OptPackable = std::optional<PackableTensor>;
@@ -145,5 +143,3 @@ static void send_products(const call::AlltoAllvQuantGroupedMatMul& a) {
     write(a.y, rows_for_ranks(a, products));
     FewBitExperts{a}.write_shared();
 }
-
-#include "vocabulary/collective_matmul/quant_alltoall_matmul_rows.inc"

@@ -6,8 +6,6 @@
 #include "engine/aten/quantization/packed_integers.h"
 #include "vocabulary/collective_matmul/quant_collective_matmul_calls.h"
 
-using namespace torch_aclnn::host::aten;
-
 namespace {
 
 // (x1 x2 + bias) columns rows, where a bias of integers comes before the scales and any other behind them.
@@ -41,16 +39,14 @@ void require_scales(const at::Tensor& x1, const at::Tensor& x2, const char* colu
     if (given(rows)) require_expected(rows_name, *rows, elements(rows_of(x1)));
 }
 
-template <class Arguments>
-void prepare_quantised_sum(const Arguments& a, const OptTensor& rows, const at::Tensor& output) {
+void prepare_quantised_sum(const auto& a, const OptTensor& rows, const at::Tensor& output) {
     require_same_type("x2", a.x2, "x1", a.x1);
     require_scales(a.x1, a.x2, "dequantScale", a.dequantScale, "pertokenScale", rows);
     a.group->set_record(OperationKind::matmul_all_reduce, output, HCCL_REDUCE_SUM);
 }
 
 // Returns the product with a weight of integers, (x2 + offset) * scale. Each group of its rows may have a scale of its own.
-template <class Arguments>
-at::Tensor weighted_product(const Arguments& a) {
+at::Tensor weighted_product(const auto& a) {
     const auto of_each = [&](const at::Tensor& values) {
         if (a.antiquantGroupSize == 0) return to_double(values);
         return to_double(values).repeat_interleave(a.antiquantGroupSize, 0).narrow(0, 0, a.x2.size(0));
@@ -59,8 +55,7 @@ at::Tensor weighted_product(const Arguments& a) {
     const at::Tensor weight = (given(a.antiquantOffset) ? numbers + of_each(*a.antiquantOffset) : numbers) * of_each(a.antiquantScale);
     return plus(at::matmul(to_double(a.x1), weight), a.bias);
 }
-template <class Arguments>
-void prepare_weight_sum(const Arguments& a, const at::Tensor& output) {
+void prepare_weight_sum(const auto& a, const at::Tensor& output) {
     const at::Tensor &x2 = a.x2, &scale = a.antiquantScale;
     const int64_t group_size = a.antiquantGroupSize;
     require_rank("x2", x2.sizes(), rank(2));
@@ -117,5 +112,3 @@ static void compute(const call::QuantMatmulAlltoAll& a) {
     const at::Tensor result = scaled_product(a.x1, turned_weight(a.x2, a.transposeX2), a.bias, {a.x2Scale, a.x1Scale});
     write(a.output, columns_of_rank(a.group, result.to(at::kFloat)));
 }
-
-#include "vocabulary/collective_matmul/quant_collective_matmul_rows.inc"

@@ -4,8 +4,6 @@
 
 #include "vocabulary/indexing/creation_calls.h"
 
-using namespace torch_aclnn::host::aten;
-
 // A diagonal through more than two dimensions needs them to be alike.
 static void check(const call::InplaceFillDiagonal& a) {
     const at::IntArrayRef sizes = a.selfRef.sizes();
@@ -70,5 +68,3 @@ static void compute(const call::OneHot& a) {
     const at::Tensor classes = at::arange(a.numClasses, a.self.options()).reshape(along_axis);
     write(a.out, at::where(at::eq(a.self.unsqueeze(a.axis), classes), a.onValue.reshape({}), a.offValue.reshape({})));
 }
-
-#include "vocabulary/indexing/creation_rows.inc"

@@ -3,21 +3,20 @@
 #include "engine/aten/adapter/adapter.h"
 
 namespace torch_aclnn::host::aten {
-namespace {
 
 using IndexList = c10::List<OptTensor>;
 
 // Whether each tensor is an index. The caller says ":" with an empty tensor of self's dtype, which for an integer self looks like an index
 // that selects nothing. But indices have one common shape: next to an index that selects something, an empty tensor can only mean ":"; and
 // an operation whose tensors are all empty has no ":" on its own, it selects nothing.
-std::vector<bool> are_indices(at::TensorList indices) {
+static std::vector<bool> are_indices(at::TensorList indices) {
     const bool selects = std::any_of(indices.begin(), indices.end(), [](const at::Tensor& index) { return index.numel() > 0; });
     std::vector<bool> are;
     for (const at::Tensor& index : indices)
         are.push_back(index.numel() > 0 || index.dim() > 1 || (!selects && at::isIntegralType(index.scalar_type(), false)));
     return are;
 }
-IndexList index_list(at::TensorList indices) {
+static IndexList index_list(at::TensorList indices) {
     IndexList list;
     const std::vector<bool> are = are_indices(indices);
     for (size_t i = 0; i < indices.size(); i++)
@@ -26,7 +25,7 @@ IndexList index_list(at::TensorList indices) {
 }
 
 // The common shape of the indices replaces the dimensions that they select from, and comes first if those are not neighbours.
-Expected indexed(const at::Tensor& self, at::TensorList indices) {
+static Expected indexed(const at::Tensor& self, at::TensorList indices) {
     const std::vector<bool> are = are_indices(indices);
     Expected common{at::IntArrayRef()}, expected({}, self.scalar_type());
     std::optional<size_t> place;
@@ -48,7 +47,7 @@ Expected indexed(const at::Tensor& self, at::TensorList indices) {
 }
 // How much a mask selects depends on its values, which the body finds. Where nothing is selected, what is empty does not say which of the
 // tensors are indices, and nothing is written.
-IfWanted<> indexed_unless_masked(const at::Tensor& self, at::TensorList indices, const at::Tensor& out) {
+static IfWanted<> indexed_unless_masked(const at::Tensor& self, at::TensorList indices, const at::Tensor& out) {
     if (indices.size() > static_cast<size_t>(self.dim()))
         refuse("indices", c10::str("at most ", self.dim(), " tensors, as self has dimensions"), std::to_string(indices.size()));
     const auto is_empty = [](const at::Tensor& tensor) { return tensor.numel() == 0; };
@@ -60,7 +59,7 @@ IfWanted<> indexed_unless_masked(const at::Tensor& self, at::TensorList indices,
 
 // The shape of the values at positions. A position has a number for each dimension of the target that it selects from; the value there has
 // the other dimensions.
-Expected at_positions(const NamedShape& target, const at::Tensor& indices, int64_t least_rank) {
+static Expected at_positions(const NamedShape& target, const at::Tensor& indices, int64_t least_rank) {
     if (indices.dim() < least_rank || indices.size(-1) < 1 || indices.size(-1) > static_cast<int64_t>(target.sizes.size()))
         refuse("indices",
                c10::str("at least ", least_rank, " dimensions, of which the last one has 1 to ", target.sizes.size(), " numbers"),
@@ -70,7 +69,7 @@ Expected at_positions(const NamedShape& target, const at::Tensor& indices, int64
     expected.sizes.append(others.begin(), others.end());
     return expected;
 }
-IndexList positions_in(const at::Tensor& target, const at::Tensor& indices, bool from_end) {
+static IndexList positions_in(const at::Tensor& target, const at::Tensor& indices, bool from_end) {
     IndexList list;
     for (int64_t d = 0; d < indices.size(-1); d++) {
         const at::Tensor places = indices.select(-1, d).to(at::kLong);
@@ -79,11 +78,11 @@ IndexList positions_in(const at::Tensor& target, const at::Tensor& indices, bool
     }
     return list;
 }
-void put_at_positions(at::Tensor& target, const at::Tensor& indices, const at::Tensor& updates) {
+static void put_at_positions(at::Tensor& target, const at::Tensor& indices, const at::Tensor& updates) {
     target.index_put_(positions_in(target, indices, false), updates);
 }
 // What is put broadcasts to what is selected, as far as that is known; ones in front do not count.
-BroadcastsTo put(const at::Tensor& self, at::TensorList indices, const at::Tensor& values) {
+static BroadcastsTo put(const at::Tensor& self, at::TensorList indices, const at::Tensor& values) {
     const IfWanted<> place = indexed_unless_masked(self, indices, values);
     BroadcastsTo expected = broadcasts_to(place.wanted ? place.expected : shaped_like(values));
     while (static_cast<int64_t>(expected.sizes.size()) < values.dim()) expected.sizes.insert(expected.sizes.begin(), 1);
@@ -91,93 +90,91 @@ BroadcastsTo put(const at::Tensor& self, at::TensorList indices, const at::Tenso
 }
 
 // Refuses indices into a tensor without elements, where no index names one.
-void require_elements(const char* name, const at::Tensor& self, int64_t count, const at::Tensor& index) {
+static void require_elements(const char* name, const at::Tensor& self, int64_t count, const at::Tensor& index) {
     if (count == 0 && index.numel() > 0) refuse(name, "elements to choose from", shape_text(self.sizes()));
 }
 
 // The dimension is replaced by those of the index.
-Expected gathered(const at::Tensor& self, int64_t dim, const at::Tensor& index) {
+static Expected gathered(const at::Tensor& self, int64_t dim, const at::Tensor& index) {
     if (self.dim() == 0) refuse("self", "a dimension to gather from", "none");
     Expected expected = like(self);
     const auto place = expected.sizes.erase(expected.sizes.begin() + from_front(dim, self.dim()));
     expected.sizes.insert(place, index.sizes().begin(), index.sizes().end());
     return expected;
 }
-at::Tensor flat(const at::Tensor& index) {
+static at::Tensor flat(const at::Tensor& index) {
     return index.dim() == 1 ? index : index.reshape({-1});
 }
-Expected embedded(const at::Tensor& weight, const at::Tensor& indices) {
+static Expected embedded(const at::Tensor& weight, const at::Tensor& indices) {
     if (weight.dim() != 2) refuse("weight", "2 dimensions", shape_text(weight.sizes()));
     return gathered(weight, 0, indices);
 }
-Expected gradient_of_embedded(const at::Tensor& grad, const at::Tensor& indices) {
+static Expected gradient_of_embedded(const at::Tensor& grad, const at::Tensor& indices) {
     if (grad.dim() == 0) refuse("grad", "the indices' dimensions and one more", "none");
     Expected expected = shaped_like(indices);
     expected.sizes.push_back(grad.size(-1));
     return expected;
 }
 // The shapes that `index` may have: a vector, or no dimension for a single position.
-Either positions(const at::Tensor& index) {
+static Either positions(const at::Tensor& index) {
     return either(shape({index.numel()}), one_value());
 }
-Expected selected(const at::Tensor& self, int64_t dim, const at::Tensor& index) {
+static Expected selected(const at::Tensor& self, int64_t dim, const at::Tensor& index) {
     return {with_size(self.sizes(), dim, index.numel()).sizes, self.scalar_type()};
 }
 
 // One value may be copied to one position.
-Either copied(const at::Tensor& self, int64_t dim, const at::Tensor& index) {
+static Either copied(const at::Tensor& self, int64_t dim, const at::Tensor& index) {
     const Expected slices = selected(self, dim, index);
     return either(slices, index.numel() == 1 ? one_value() : slices);
 }
 
-int64_t bags(const at::Tensor& offsets, bool include_last) {
+static int64_t bags(const at::Tensor& offsets, bool include_last) {
     if (include_last && offsets.numel() == 0) refuse("offsets", "the last offset", "none");
     return offsets.numel() - (include_last ? 1 : 0);
 }
-Expected bagged(const at::Tensor& weight, const at::Tensor& offsets, bool include_last) {
+static Expected bagged(const at::Tensor& weight, const at::Tensor& offsets, bool include_last) {
     if (weight.dim() != 2) refuse("weight", "2 dimensions", shape_text(weight.sizes()));
     return {at::DimVector{bags(offsets, include_last), weight.size(1)}, weight.scalar_type()};
 }
 
 // The shape of the result: a row for each index, of which equal ones count once.
-Expected coalesced(const char* name, const at::Tensor& rows, const at::Tensor& unique) {
+static Expected coalesced(const char* name, const at::Tensor& rows, const at::Tensor& unique) {
     if (rows.dim() == 0) refuse(name, "at least 1 dimension", "none");
     return {with_size(rows.sizes(), 0, unique.numel()).sizes, rows.scalar_type()};
 }
 
 // How scatter combines: 0 it replaces, 1 it adds, 2 it multiplies.
-std::optional<std::string_view> read_scatter_mode(const char* name, int64_t mode) {
+static std::optional<std::string_view> read_scatter_mode(const char* name, int64_t mode) {
     require_between(name, mode, 0, 2);
     return mode == 0 ? std::nullopt : std::optional<std::string_view>(mode == 1 ? "add" : "multiply");
 }
 
-void scatter(at::Tensor& out, int64_t dim, const at::Tensor& index, const at::Tensor& source, std::optional<std::string_view> mode) {
+static void scatter(at::Tensor& out, int64_t dim, const at::Tensor& index, const at::Tensor& source, std::optional<std::string_view> mode) {
     if (mode)
         out.scatter_(dim, index, source, *mode);
     else
         out.scatter_(dim, index, source);
 }
-void scatter(at::Tensor& out, int64_t dim, const at::Tensor& index, const at::Scalar& value, std::optional<std::string_view> mode) {
+static void scatter(at::Tensor& out, int64_t dim, const at::Tensor& index, const at::Scalar& value, std::optional<std::string_view> mode) {
     scatter(out, dim, index, at::full(index.sizes(), value, out.options()), mode);
 }
 
-std::string_view read_reduce(const char* name, int64_t reduce) {
+static std::string_view read_reduce(const char* name, int64_t reduce) {
     constexpr std::array<std::string_view, 5> names{"sum", "prod", "amax", "amin", "mean"};
     require_between(name, reduce, 1, 5);
     return names[reduce - 1];
 }
 
 // Sums of many terms are taken in float32 for half types.
-bool is_half(const at::Tensor& tensor) {
+static bool is_half(const at::Tensor& tensor) {
     return at::isReducedFloatingType(tensor.scalar_type());
 }
 
 // Most callers send a copy of self as the output already.
-void start_from(const at::Tensor& self, at::Tensor& out) {
+static void start_from(const at::Tensor& self, at::Tensor& out) {
     if (out.data_ptr() != self.data_ptr() || out.strides() != self.strides()) out.copy_(self);
 }
-
-}  // namespace
 
 namespace kind {
 using ScatterMode = Kind<int64_t, std::optional<std::string_view>, std::optional<std::string_view>, read_scatter_mode>;
@@ -187,8 +184,6 @@ using Reduce = Kind<int64_t, std::string_view, std::string_view, read_reduce>;
 }  // namespace torch_aclnn::host::aten
 
 #include "vocabulary/indexing/indexing_calls.h"
-
-using namespace torch_aclnn::host::aten;
 
 static void compute(const call::Index& a) {
     if (a.out.numel() > 0) write(a.out, a.indices.empty() ? a.self : at::index(a.self, index_list(a.indices)));  // ATen takes at least one
@@ -266,5 +261,3 @@ static void compute(const call::CoalesceSparse& a) {
     a.newIndices.index_copy_(0, rows, a.indices);
     a.newValues.zero_().index_add_(0, rows, a.values);
 }
-
-#include "vocabulary/indexing/indexing_rows.inc"

@@ -2,8 +2,6 @@
 
 #include "vocabulary/indexing/rearranging_calls.h"
 
-using namespace torch_aclnn::host::aten;
-
 namespace {
 
 // Each tensor is cut into `chunks` pieces along the dimension, padded with zeros at the end, and the flat pieces lie side by side.
@@ -71,9 +69,6 @@ struct Slices {
 
 }  // namespace
 
-template <class Arguments>
-static Slices slices(const Arguments& a) {
+static Slices slices(const auto& a) {
     return {a.begin, a.end, a.strides, a.beginMask, a.endMask};
 }
-
-#include "vocabulary/indexing/rearranging_rows.inc"

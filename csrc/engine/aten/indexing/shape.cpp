@@ -15,10 +15,8 @@ using Sections = PlainKind<uint64_t>;
 
 #include "vocabulary/indexing/shape_calls.h"
 
-namespace {
-
 // The data type that the tensors' promote to; none if ATen has no rule for them.
-std::optional<at::ScalarType> promoted(at::TensorList tensors) {
+static std::optional<at::ScalarType> promoted(at::TensorList tensors) {
     at::ScalarType type = tensors[0].scalar_type();
     for (const at::Tensor& tensor : tensors) {
         if (tensor.scalar_type() == type) continue;
@@ -29,7 +27,7 @@ std::optional<at::ScalarType> promoted(at::TensorList tensors) {
 }
 
 // One dimension is the sum of the tensors'. ATen leaves out tensors of shape {0}, whatever the others' rank is.
-Expected joined(at::TensorList tensors, int64_t dim) {
+static Expected joined(at::TensorList tensors, int64_t dim) {
     const auto is_left_out = [](const at::Tensor& tensor) { return tensor.dim() == 1 && tensor.size(0) == 0; };
     const auto* const first = std::find_if_not(tensors.begin(), tensors.end(), is_left_out);
     if (first == tensors.end()) return shaped_like(tensors[0]);
@@ -51,7 +49,7 @@ Expected joined(at::TensorList tensors, int64_t dim) {
 }
 
 // A new dimension has as many elements as there are tensors.
-Expected stacked(at::TensorList tensors, int64_t dim) {
+static Expected stacked(at::TensorList tensors, int64_t dim) {
     const at::Tensor& first = tensors[0];
     require_dim("dim", dim, first.dim() + 1);
     for (const at::Tensor& tensor : tensors)
@@ -64,7 +62,7 @@ Expected stacked(at::TensorList tensors, int64_t dim) {
 }
 
 // The sizes make up the whole dimension, one for each output.
-std::vector<Expected> pieces(const at::Tensor& self, at::IntArrayRef sizes, int64_t dim) {
+static std::vector<Expected> pieces(const at::Tensor& self, at::IntArrayRef sizes, int64_t dim) {
     if (self.dim() == 0) refuse("self", "a dimension to split", "none");
     require_values("splitSize", sizes, 0);
     int64_t rest = self.size(dim);
@@ -79,7 +77,7 @@ std::vector<Expected> pieces(const at::Tensor& self, at::IntArrayRef sizes, int6
 }
 
 // Pieces of one size, but for the last, which may have less.
-std::vector<int64_t> equal_sizes(const at::Tensor& self, uint64_t section, int64_t dim, size_t count) {
+static std::vector<int64_t> equal_sizes(const at::Tensor& self, uint64_t section, int64_t dim, size_t count) {
     if (self.dim() == 0) refuse("self", "a dimension to split", "none");
     if (section == 0) refuse("splitSections", "at least 1", "0");
     const auto whole = static_cast<uint64_t>(self.size(dim));
@@ -91,7 +89,7 @@ std::vector<int64_t> equal_sizes(const at::Tensor& self, uint64_t section, int64
 }
 
 // Starts and ends count from the end where they are negative, and stop at it.
-Expected sliced(const at::Tensor& self, int64_t dim, int64_t start, int64_t end, int64_t step) {
+static Expected sliced(const at::Tensor& self, int64_t dim, int64_t start, int64_t end, int64_t step) {
     if (self.dim() == 0) refuse("self", "a dimension to slice", "none");
     const int64_t size = self.size(dim);
     const int64_t first = std::clamp<int64_t>(start < 0 ? start + size : start, 0, size);
@@ -100,7 +98,7 @@ Expected sliced(const at::Tensor& self, int64_t dim, int64_t start, int64_t end,
 }
 
 // The lists have a start, an end and a step for each of the axes.
-Expected sliced(const at::Tensor& self, at::IntArrayRef starts, at::IntArrayRef ends, at::IntArrayRef axes, at::IntArrayRef steps) {
+static Expected sliced(const at::Tensor& self, at::IntArrayRef starts, at::IntArrayRef ends, at::IntArrayRef axes, at::IntArrayRef steps) {
     Expected expected = like(self);
     for (size_t i = 0; i < axes.size(); i++) {
         const int64_t axis = from_front(axes[i], self.dim());
@@ -109,25 +107,26 @@ Expected sliced(const at::Tensor& self, at::IntArrayRef starts, at::IntArrayRef 
     return expected;
 }
 
-at::Tensor slice(at::Tensor part, at::IntArrayRef starts, at::IntArrayRef ends, at::IntArrayRef axes, at::IntArrayRef steps) {
+static at::Tensor slice(at::Tensor part, at::IntArrayRef starts, at::IntArrayRef ends, at::IntArrayRef axes, at::IntArrayRef steps) {
     for (size_t i = 0; i < axes.size(); i++) part = part.slice(axes[i], starts[i], ends[i], steps[i]);
     return part;
 }
-Expected sliced_v2(const at::Tensor& self, at::IntArrayRef starts, at::IntArrayRef ends, at::IntArrayRef axes, at::IntArrayRef steps) {
+static Expected sliced_v2(const at::Tensor& self, at::IntArrayRef starts, at::IntArrayRef ends, at::IntArrayRef axes,
+                          at::IntArrayRef steps) {
     require_as_many({{"starts", starts}, {"ends", ends}, {"steps", steps}}, {"axes", axes});
     require_values("steps", steps, 1);
     return sliced(self, starts, ends, axes, steps);
 }
 
 // Returns the axes that are given, or else the first `count` of them.
-std::vector<int64_t> assigned_axes(const std::optional<std::vector<int64_t>>& given, size_t count) {
+static std::vector<int64_t> assigned_axes(const std::optional<std::vector<int64_t>>& given, size_t count) {
     if (given) return *given;
     std::vector<int64_t> axes(count);
     std::iota(axes.begin(), axes.end(), 0);
     return axes;
 }
-Expected assigned(const at::Tensor& var, at::IntArrayRef begin, at::IntArrayRef end, at::IntArrayRef strides,
-                  const std::optional<std::vector<int64_t>>& given) {
+static Expected assigned(const at::Tensor& var, at::IntArrayRef begin, at::IntArrayRef end, at::IntArrayRef strides,
+                         const std::optional<std::vector<int64_t>>& given) {
     const std::vector<int64_t> axes = assigned_axes(given, begin.size());
     require_as_many({{"end", end}, {"strides", strides}, {"axesOptional", axes}}, {"begin", begin});
     require_values("strides", strides, 1);
@@ -140,7 +139,7 @@ Expected assigned(const at::Tensor& var, at::IntArrayRef begin, at::IntArrayRef 
 }
 
 // The shape of a matrix with a vector on its diagonal, or of the diagonal of a matrix.
-Expected diagonal_of(const at::Tensor& self, int64_t diagonal) {
+static Expected diagonal_of(const at::Tensor& self, int64_t diagonal) {
     if (self.dim() != 1 && self.dim() != 2) refuse("self", "1 or 2 dimensions", shape_text(self.sizes()));
     constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
     require_between("diagonal", diagonal, -kMost, kMost);
@@ -149,14 +148,14 @@ Expected diagonal_of(const at::Tensor& self, int64_t diagonal) {
 }
 
 // The shape of a matrix that has all elements on its diagonal.
-Expected on_diagonal(const at::Tensor& self, int64_t diagonal) {
+static Expected on_diagonal(const at::Tensor& self, int64_t diagonal) {
     constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
     require_between("diagonal", diagonal, -kMost, kMost);
     return Expected(at::DimVector(2, self.numel() + std::abs(diagonal)), self.scalar_type());
 }
 
 // The dimensions before the axis are one, and those from it on another.
-Expected flattened(const at::Tensor& self, int64_t axis) {
+static Expected flattened(const at::Tensor& self, int64_t axis) {
     const auto product = [&](at::IntArrayRef sizes) {
         int64_t whole = 1;
         for (const int64_t size : sizes)
@@ -168,7 +167,7 @@ Expected flattened(const at::Tensor& self, int64_t axis) {
 }
 
 // What at::unfold made of a tensor of those sizes: the number of windows along the dimension, and a window behind the others.
-Expected unfolded(at::IntArrayRef sizes, int64_t dim, int64_t size, int64_t step) {
+static Expected unfolded(at::IntArrayRef sizes, int64_t dim, int64_t size, int64_t step) {
     if (sizes.empty()) refuse("inputSizes", "at least 1 dimension", "none");
     require_dim("dim", dim, sizes.size());
     const int64_t place = from_front(dim, static_cast<int64_t>(sizes.size()));
@@ -178,7 +177,7 @@ Expected unfolded(at::IntArrayRef sizes, int64_t dim, int64_t size, int64_t step
     return expected;
 }
 
-Expected expanded(const at::Tensor& self, at::IntArrayRef size) {
+static Expected expanded(const at::Tensor& self, at::IntArrayRef size) {
     const size_t rank = self.sizes().size();
     if (size.size() < rank) refuse("size", c10::str("a size for each of the ", rank, " dimensions of self"), c10::str(size));
     Expected expected(size, self.scalar_type());
@@ -191,7 +190,7 @@ Expected expanded(const at::Tensor& self, at::IntArrayRef size) {
     return expected;
 }
 
-Expected permuted(const at::Tensor& self, at::IntArrayRef dims) {
+static Expected permuted(const at::Tensor& self, at::IntArrayRef dims) {
     if (static_cast<int64_t>(dims.size()) != self.dim())
         refuse("dims", c10::str("each of the ", self.dim(), " dimensions of self"), c10::str(dims));
     Expected expected = like(self);
@@ -200,7 +199,7 @@ Expected permuted(const at::Tensor& self, at::IntArrayRef dims) {
 }
 
 // The repeats of the last dimensions are those of self; those before them make new dimensions.
-Expected repeated(const at::Tensor& self, at::IntArrayRef repeats) {
+static Expected repeated(const at::Tensor& self, at::IntArrayRef repeats) {
     if (static_cast<int64_t>(repeats.size()) < self.dim() || std::any_of(repeats.begin(), repeats.end(), [](int64_t n) { return n < 0; }))
         refuse("repeats", c10::str("numbers from 0 on for at least the ", self.dim(), " dimensions of self"), c10::str(repeats));
     Expected expected(repeats, self.scalar_type());
@@ -211,23 +210,23 @@ Expected repeated(const at::Tensor& self, at::IntArrayRef repeats) {
     return expected;
 }
 
-Expected matrices(const char* name, const at::Tensor& tensor) {
+static Expected matrices(const char* name, const at::Tensor& tensor) {
     if (tensor.dim() < 2) refuse(name, "at least 2 dimensions", shape_text(tensor.sizes()));
     return like(tensor);
 }
 
 // There is one number for all elements, or one for each.
-Expected repeats_of(const at::Tensor& repeats, int64_t elements) {
+static Expected repeats_of(const at::Tensor& repeats, int64_t elements) {
     return repeats.numel() == 1 && repeats.dim() <= 1 ? shaped_like(repeats) : shape({elements});
 }
-void require_output_size(int64_t output_size, int64_t repeats, int64_t elements) {
+static void require_output_size(int64_t output_size, int64_t repeats, int64_t elements) {
     int64_t expected = 0;
     if (__builtin_mul_overflow(repeats, elements, &expected) || output_size != expected)
         refuse("outputSize", c10::str(elements, " elements times ", repeats), c10::str(output_size));
 }
 // Checks the numbers of repeats first, because ATen writes the copies of one before it reads the next. A single number applies to all
 // elements.
-const at::Tensor& checked_repeats(const at::Tensor& repeats, int64_t elements, int64_t copies) {
+static const at::Tensor& checked_repeats(const at::Tensor& repeats, int64_t elements, int64_t copies) {
     require_range("repeats", repeats, 0, copies + 1);
     const at::Tensor sum = repeats.sum();
     const int64_t found = sum.item<int64_t>() * (repeats.numel() == 1 ? elements : 1);
@@ -235,12 +234,10 @@ const at::Tensor& checked_repeats(const at::Tensor& repeats, int64_t elements, i
     return repeats;
 }
 // With one number for all elements, their count follows from nothing else.
-Expected repeat_interleaved_gradient(const at::Tensor& grad, const at::Tensor& repeats, int64_t dim, const at::Tensor& out) {
+static Expected repeat_interleaved_gradient(const at::Tensor& grad, const at::Tensor& repeats, int64_t dim, const at::Tensor& out) {
     if (repeats.numel() != 1) return with_size(grad.sizes(), dim, repeats.numel());
     return grad.dim() > 0 && out.dim() == grad.dim() ? with_size(grad.sizes(), dim, out.size(dim)) : like(grad);
 }
-
-}  // namespace
 
 // Without dimensions, the input counts as flat and there is one shift.
 static void check(const call::Roll& a) {
@@ -276,5 +273,3 @@ static void compute(const call::RepeatInterleaveGrad& a) {
     const at::Tensor counts = checked_repeats(a.repeats, elements, size_of(copies, a.dim)).reshape({-1}).expand({elements});
     write(a.out, at::zeros(a.out.sizes(), copies.options()).index_add_(a.dim, at::repeat_interleave(counts), copies));
 }
-
-#include "vocabulary/indexing/shape_rows.inc"

@@ -2,8 +2,6 @@
 
 #include "vocabulary/kv_cache/decoding_calls.h"
 
-using namespace torch_aclnn::host::aten;
-
 namespace {
 
 // One step as of vLLM's advance_step, which gives each request its next token, the position and the length up to it, and a slot in the
@@ -60,8 +58,7 @@ at::DimVector parts(at::TensorList list, const at::Tensor& updates, int64_t axis
 
 }  // namespace
 
-template <class Arguments>
-static Step decoding_step(const Arguments& a) {
+static Step decoding_step(const auto& a) {
     return {a.inputTokens, a.inputPositions, a.seqLens, a.slotMapping, a.blockTables, a.blockSize};
 }
 
@@ -73,5 +70,3 @@ static void compute(const call::ScatterList& a) {
         if (!a.maskOptional || (*a.maskOptional)[i].item().toDouble() != 0)
             a.varRef[i].narrow(a.axis, places[i].item<int64_t>(), length).copy_(a.updates[i]);
 }
-
-#include "vocabulary/kv_cache/decoding_rows.inc"

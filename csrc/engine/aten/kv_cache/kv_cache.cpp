@@ -5,23 +5,19 @@
 #include "engine/aten/quantization/packed_integers.h"
 #include "vocabulary/kv_cache/kv_cache_calls.h"
 
-using namespace torch_aclnn::host::aten;
-
-namespace {
-
 // Returns the cache as {blocks, positions, ...}. As NZ it is {blocks, features / c, positions, c}, with c features together.
-at::Tensor by_position(const at::Tensor& cache, std::string_view mode) {
+static at::Tensor by_position(const at::Tensor& cache, std::string_view mode) {
     return mode == "PA_NZ" ? cache.transpose(1, 2) : cache;
 }
 
-void require_cache(const char* name, const at::Tensor& cache, const char* rows_name, const at::Tensor& rows, std::string_view mode) {
+static void require_cache(const char* name, const at::Tensor& cache, const char* rows_name, const at::Tensor& rows, std::string_view mode) {
     const int64_t features = mode == "PA_NZ" ? cache.size(1) * cache.size(3) : cache.size(2) * cache.size(3);
     if (features != rows.size(1) * rows.size(2))
         refuse(name, c10::str("rows of ", rows.size(1) * rows.size(2), " features, as ", rows_name, " has"), shape_text(cache.sizes()));
 }
 
 // The rows of sequences, one below the other. Where a table names no block, they are zeros.
-void load(const at::Tensor& cache, const at::Tensor& tables, const at::Tensor& lengths, const OptTensor& offsets, at::Tensor& out) {
+static void load(const at::Tensor& cache, const at::Tensor& tables, const at::Tensor& lengths, const OptTensor& offsets, at::Tensor& out) {
     const int64_t positions = cache.size(1), blocks = cache.size(0);
     const at::Tensor counts = lengths.to(at::kLong), starts = given(offsets) ? offsets->to(at::kLong) : at::zeros_like(counts);
     int64_t first = 0;
@@ -43,7 +39,7 @@ void load(const at::Tensor& cache, const at::Tensor& tables, const at::Tensor& l
 }
 
 // The shape of the rows of all sequences, whose number no other argument tells. A row is what a position of the cache has.
-Elements loaded(const char* name, const at::Tensor& out, const at::Tensor& cache, std::string_view mode) {
+static Elements loaded(const char* name, const at::Tensor& out, const at::Tensor& cache, std::string_view mode) {
     if (cache.dim() < 2 || out.dim() < 1) refuse(name, "at least 1 dimension, for a cache of at least 2", shape_text(out.sizes()));
     const at::Tensor positions = by_position(cache, mode);
     if (positions.size(1) == 0) refuse(name, "a cache with positions in each block", shape_text(cache.sizes()));
@@ -54,8 +50,8 @@ Elements loaded(const char* name, const at::Tensor& out, const at::Tensor& cache
 }
 
 // Stores rows of features as a latent cache has them: in the features' layout, and in their 8-bit form where there is a scale.
-void store_latent(const at::Tensor& cache, std::string_view mode, const at::Tensor& slots, const at::Tensor& rows, const OptTensor& scale,
-                  const OptTensor& offset) {
+static void store_latent(const at::Tensor& cache, std::string_view mode, const at::Tensor& slots, const at::Tensor& rows,
+                         const OptTensor& scale, const OptTensor& offset) {
     at::Tensor numbers = rows;
     if (given(scale)) numbers = at::round(scaled(to_double(rows), *scale, offset, false)).clamp(-128, 127);
     if (mode == "Norm") return put_rows("index", cache.flatten(1, 2), slots, numbers);  // {batch, 1, positions, features}
@@ -65,7 +61,7 @@ void store_latent(const at::Tensor& cache, std::string_view mode, const at::Tens
 }
 
 // Returns the slot of each token. In modes with BLK the index names the first slot of each block of a sequence.
-at::Tensor latent_slots(const at::Tensor& index, std::string_view mode, int64_t batch, int64_t tokens, int64_t positions) {
+static at::Tensor latent_slots(const at::Tensor& index, std::string_view mode, int64_t batch, int64_t tokens, int64_t positions) {
     const at::Tensor numbers = at::arange(tokens, at::kLong);
     if (mode == "Norm") {
         const at::Tensor own = index.to(at::kLong).view({batch, tokens});
@@ -77,18 +73,18 @@ at::Tensor latent_slots(const at::Tensor& index, std::string_view mode, int64_t 
 }
 
 // A cache of one head is addressed by sequence and position, or by block and position in the block.
-Expected latent_cache(const at::Tensor& kv, const at::Tensor& cache, std::string_view mode) {
+static Expected latent_cache(const at::Tensor& kv, const at::Tensor& cache, std::string_view mode) {
     if (mode == "Norm") return shape({kv.size(0), 1, cache.size(2), cache.size(3)});
     return shape({cache.size(0), cache.size(1), 1, cache.size(3)});
 }
 
 // The angles are given for each token and feature, or broadcast.
-BroadcastsTo angles(const at::Tensor& kv, const at::Tensor& k_cache) {
+static BroadcastsTo angles(const at::Tensor& kv, const at::Tensor& k_cache) {
     return broadcasts_to(shape({kv.size(0), 1, kv.size(2), k_cache.size(3)}));
 }
 
 // There is a slot for each token, or for each block of a sequence, the last of which may have fewer tokens.
-Elements slots(const at::Tensor& kv, std::string_view mode, const at::Tensor& k_cache) {
+static Elements slots(const at::Tensor& kv, std::string_view mode, const at::Tensor& k_cache) {
     const int64_t tokens = kv.size(2), positions = k_cache.size(1);
     if (mode.find("BLK") == std::string_view::npos) return elements(kv.size(0) * tokens);
     if (positions == 0) refuse("kCacheRef", "positions in each block", shape_text(k_cache.sizes()));
@@ -96,24 +92,22 @@ Elements slots(const at::Tensor& kv, std::string_view mode, const at::Tensor& k_
 }
 
 // Neighbouring features become halves, and each pair turns by its angle.
-at::Tensor rotated(const at::Tensor& x, const at::Tensor& cos, const at::Tensor& sin) {
+static at::Tensor rotated(const at::Tensor& x, const at::Tensor& cos, const at::Tensor& sin) {
     const at::Tensor halves = x.unflatten(-1, at::IntArrayRef{-1, 2}).transpose(-1, -2).flatten(-2);
     const std::vector<at::Tensor> parts = halves.chunk(2, -1);
     return halves * upcast(cos) + at::cat({-parts[1], parts[0]}, -1) * upcast(sin);
 }
 
 // Parts have the shape of the first one's logarithms, and features behind.
-std::vector<Expected> parts(at::TensorList lse, at::IntArrayRef features) {
+static std::vector<Expected> parts(at::TensorList lse, at::IntArrayRef features) {
     Expected expected = shaped_like(lse[0]);
     expected.sizes.append(features.begin(), features.end());
     return std::vector<Expected>(lse.size(), expected);
 }
-at::IntArrayRef feature_dims(at::TensorList parts) {
+static at::IntArrayRef feature_dims(at::TensorList parts) {
     if (parts.empty() || parts[0].dim() == 0) refuse("localOut", "a dimension of features", "none");
     return parts[0].sizes().slice(parts[0].dim() - 1);
 }
-
-}  // namespace
 
 static void check(const call::ScatterPaKvCache& a) {
     require_not_given({{"compressLens", a.compressLens}, {"compressSeqOffsets", a.compressSeqOffsets}, {"seqLens", a.seqLens}});
@@ -170,5 +164,3 @@ static void compute(const call::AttentionUpdate& a) {
     write(a.out, sum);
     if (a.updateType == 1) write(a.lseOut, whole);
 }
-
-#include "vocabulary/kv_cache/kv_cache_rows.inc"

@@ -6,8 +6,6 @@
 #include "engine/aten/quantization/packed_integers.h"
 #include "vocabulary/kv_cache/mla_prolog_calls.h"
 
-using namespace torch_aclnn::host::aten;
-
 namespace {
 
 // The features in even and in odd places become halves, which turn by the angles.
@@ -80,5 +78,3 @@ static void check(const call::MlaPrologV2WeightNz& a) {
                       "smoothScalesCq", a.smoothScalesCq, "actualSeqLen", a.actualSeqLen, "kNopeClipAlpha", a.kNopeClipAlpha);
     Prolog{a}.require();
 }
-
-#include "vocabulary/kv_cache/mla_prolog_rows.inc"

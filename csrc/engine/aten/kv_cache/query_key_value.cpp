@@ -6,8 +6,6 @@
 #include "engine/aten/quantization/packed_integers.h"
 #include "vocabulary/kv_cache/query_key_value_calls.h"
 
-using namespace torch_aclnn::host::aten;
-
 namespace {
 
 // The first half of the features is paired with the second.
@@ -69,8 +67,7 @@ void put_sequences(const at::Tensor& cache, const at::Tensor& indices, const at:
 
 }  // namespace
 
-template <class Arguments>
-static HeadParts head_parts(const Arguments& a) {
+static HeadParts head_parts(const auto& a) {
     return {a.headNums, a.qkvSize[3]};
 }
 
@@ -134,5 +131,3 @@ static void compute(const call::AddLora& a) {
     sum.narrow(1, a.yOffset, a.ySliceSize) += at::matmul(of_tokens(a.weightB), low).squeeze(2) * a.scale;
     write(a.out, sum);
 }
-
-#include "vocabulary/kv_cache/query_key_value_rows.inc"

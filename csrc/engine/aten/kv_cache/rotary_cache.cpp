@@ -2,8 +2,6 @@
 
 #include "vocabulary/kv_cache/rotary_cache_calls.h"
 
-using namespace torch_aclnn::host::aten;
-
 namespace {
 
 // A row of the table has the cosines of half of the rotated features, and their sines. A token has one position, or one for each section of
@@ -75,5 +73,3 @@ struct RotaryTable {
 };
 
 }  // namespace
-
-#include "vocabulary/kv_cache/rotary_cache_rows.inc"

@@ -122,5 +122,3 @@ extern "C" TORCH_ACLNN_HOST_API aclnnStatus aclnnNpuFormatCastCalculateSizeAndFo
     };
     return aclnn_guarded(__func__, body);
 }
-
-#include "vocabulary/layout/format_cast_rows.inc"

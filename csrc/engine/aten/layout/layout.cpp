@@ -6,14 +6,13 @@
 #include "engine/opapi/handles.h"
 
 namespace torch_aclnn::host::aten {
-namespace {
 
-[[noreturn]] void refuse_shape(const char* name, aclFormat format, const std::string& expected, at::IntArrayRef sizes) {
+[[noreturn]] static void refuse_shape(const char* name, aclFormat format, const std::string& expected, at::IntArrayRef sizes) {
     refuse(name, expected + " for format " + to_string(format), shape_text(sizes));
 }
 
 // The shape lacks leading dimensions: the first that it has is C, then come H and W.
-std::vector<int64_t> as_nchw(const char* name, aclFormat format, at::IntArrayRef sizes) {
+static std::vector<int64_t> as_nchw(const char* name, aclFormat format, at::IntArrayRef sizes) {
     if (sizes.size() > 4) refuse_shape(name, format, "at most 4 dimensions", sizes);
     if (sizes.size() == 4) return sizes.vec();
     std::vector<int64_t> dims(4, 1);
@@ -21,22 +20,20 @@ std::vector<int64_t> as_nchw(const char* name, aclFormat format, at::IntArrayRef
     return dims;
 }
 
-std::vector<int64_t> as_ncdhw(const char* name, aclFormat format, at::IntArrayRef sizes) {
+static std::vector<int64_t> as_ncdhw(const char* name, aclFormat format, at::IntArrayRef sizes) {
     if (sizes.size() != 5) refuse_shape(name, format, "5 dimensions", sizes);
     return sizes.vec();
 }
 
-std::vector<int64_t> as_matrices(at::IntArrayRef sizes) {
+static std::vector<int64_t> as_matrices(at::IntArrayRef sizes) {
     std::vector<int64_t> dims = sizes.vec();
     while (dims.size() < 2) dims.push_back(1);
     return dims;
 }
 
-int64_t count_blocks(int64_t size, int64_t block) {
+static int64_t count_blocks(int64_t size, int64_t block) {
     return size / block + (size % block != 0);
 }
-
-}  // namespace
 
 bool Layout::describes(aclFormat format) {
     switch (static_cast<int>(format)) {

@@ -4,8 +4,6 @@
 #include "engine/aten/numerics/matmul_precision.h"
 #include "vocabulary/matmul/fused_matmul_calls.h"
 
-using namespace torch_aclnn::host::aten;
-
 namespace {
 
 at::Tensor fused(at::Tensor product, const OptTensor& bias, const OptTensor& x3, std::string_view what) {
@@ -166,5 +164,3 @@ static void check(const call::FusedMatmul& a) {
     if (a.fusedOpType != "add" && a.fusedOpType != "mul") return require_not_given("x3", a.x3);
     if (!given(a.x3)) refuse_null("x3", "a tensor, as fusedOpType has two operands");
 }
-
-#include "vocabulary/matmul/fused_matmul_rows.inc"

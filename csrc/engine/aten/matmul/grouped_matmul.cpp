@@ -4,8 +4,6 @@
 #include "engine/aten/matmul/matmul.h"
 #include "vocabulary/matmul/grouped_matmul_calls.h"
 
-using namespace torch_aclnn::host::aten;
-
 namespace {
 
 using OptList = std::optional<std::vector<at::Tensor>>;
@@ -258,5 +256,3 @@ static void compute(const call::GroupedBiasAddGrad& a) {
         sums.select(0, rows.weight).copy_(upcast(a.gradY.narrow(0, rows.first, rows.size)).sum(0));
     write(a.out, sums);
 }
-
-#include "vocabulary/matmul/grouped_matmul_rows.inc"

@@ -4,18 +4,14 @@
 #include "engine/aten/numerics/matmul_precision.h"
 #include "vocabulary/matmul/linear_algebra_calls.h"
 
-using namespace torch_aclnn::host::aten;
-
-namespace {
-
 // Returns the dimensions before those of the matrix.
-NamedShape batch_of(NamedShape tensor) {
+static NamedShape batch_of(NamedShape tensor) {
     tensor.sizes = tensor.sizes.slice(0, tensor.sizes.size() - std::min<size_t>(tensor.sizes.size(), 2));
     return tensor;
 }
 
 // The product of vectors, matrices or batches of matrices, which broadcast.
-Expected multiplied(const NamedShape& left, const NamedShape& right) {
+static Expected multiplied(const NamedShape& left, const NamedShape& right) {
     for (const NamedShape& factor : {left, right})
         if (factor.sizes.empty()) refuse(factor.name, "at least 1 dimension", shape_text(factor.sizes));
     const size_t left_rank = left.sizes.size(), right_rank = right.sizes.size();
@@ -27,21 +23,19 @@ Expected multiplied(const NamedShape& left, const NamedShape& right) {
     return expected;
 }
 // The shape of a product of batches, which do not broadcast.
-Expected multiplied_in_batches(const NamedShape& left, const NamedShape& right) {
+static Expected multiplied_in_batches(const NamedShape& left, const NamedShape& right) {
     const Expected expected = multiplied(left, right);
     if (left.sizes[0] != right.sizes[0])
         refuse(right.name, c10::str("the batch of ", left.name, ", ", left.sizes), shape_text(right.sizes));
     return expected;
 }
-at::Tensor turned(const at::Tensor& matrix, int64_t turns) {
+static at::Tensor turned(const at::Tensor& matrix, int64_t turns) {
     return turns == 0 ? matrix : matrix.t();
 }
-Expected multiplied_turned(const at::Tensor& A, int64_t turns_A, const at::Tensor& B, int64_t turns_B) {
+static Expected multiplied_turned(const at::Tensor& A, int64_t turns_A, const at::Tensor& B, int64_t turns_B) {
     const at::Tensor left = turned(A, turns_A), right = turned(B, turns_B);
     return multiplied({"A", left}, {"B", right});
 }
-
-}  // namespace
 
 namespace torch_aclnn::host::aten {
 
@@ -164,8 +158,7 @@ bool holds_product(const at::Tensor& out, at::TensorList operands, const at::Ten
            std::all_of(operands.begin(), operands.end(), is_apart);
 }
 
-template <class Function>
-void write_product(at::Tensor out, const at::Tensor& self, const at::Tensor& mat2, int8_t cube_math_type, const Function& function) {
+void write_product(at::Tensor out, const at::Tensor& self, const at::Tensor& mat2, int8_t cube_math_type, const auto& function) {
     const auto [left, right] = factors(self, mat2, cube_math_type);
     if (holds_product(out, {left, right}, left, right))
         at::mm_out(out, left, right);
@@ -213,5 +206,3 @@ static void compute(const call::Svd& a) {
     write(a.u, left);
     write(a.v, right.mT());
 }
-
-#include "vocabulary/matmul/linear_algebra_rows.inc"

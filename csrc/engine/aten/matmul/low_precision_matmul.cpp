@@ -113,5 +113,3 @@ static void compute(const call::WeightQuantPreprocess& a) {
     a.outWeight.store(a.weight.values());
     a.outWeightScale.tensor().copy_(a.weightScale.tensor());
 }
-
-#include "vocabulary/matmul/low_precision_matmul_rows.inc"

@@ -87,5 +87,3 @@ extern "C" TORCH_ACLNN_HOST_API aclnnStatus aclnnCalculateMatmulWeightSizeV2(con
                                                                              uint64_t* weightTensorSize) {
     return calculate_size(__func__, tensorShape, dataType, weightTensorSize);
 }
-
-#include "vocabulary/matmul/matmul_weight_rows.inc"

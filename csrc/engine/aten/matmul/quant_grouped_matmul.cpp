@@ -3,8 +3,6 @@
 #include "engine/aten/matmul/matmul.h"
 #include "vocabulary/matmul/quant_grouped_matmul_calls.h"
 
-using namespace torch_aclnn::host::aten;
-
 namespace {
 
 // Rows of x and the weights of the experts, {experts, k, n}, with the scales of both.
@@ -98,5 +96,3 @@ struct Finalized {
 };
 
 }  // namespace
-
-#include "vocabulary/matmul/quant_grouped_matmul_rows.inc"

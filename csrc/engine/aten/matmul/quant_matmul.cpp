@@ -3,8 +3,6 @@
 #include "engine/aten/matmul/matmul.h"
 #include "vocabulary/matmul/quant_matmul_calls.h"
 
-using namespace torch_aclnn::host::aten;
-
 namespace torch_aclnn::host::aten {
 
 at::Tensor exchanged(const at::Tensor& x, bool transpose) {
@@ -51,13 +49,11 @@ void require_integers(const PackableTensor& x1, const PackableTensor& x2, bool t
 
 namespace {
 
-template <class Arguments>
-Expected shape_of_product(const Arguments& a) {
+Expected shape_of_product(const auto& a) {
     return product_shape(exchanged(a.x1.sizes(), a.transposeX1), exchanged(a.x2.sizes(), a.transposeX2));
 }
 // Multiplies integers exactly.
-template <class Arguments>
-at::Tensor product(const Arguments& a) {
+at::Tensor product(const auto& a) {
     return at::matmul(exchanged(to_double(a.x1.values()), a.transposeX1), exchanged(to_double(a.x2.values()), a.transposeX2));
 }
 
@@ -168,5 +164,3 @@ static void compute(const call::BatchMatmulQuant& a) {
     const at::Tensor product = at::matmul(exchanged(to_double(a.x1), a.transposeX1), exchanged(to_double(a.x2), a.transposeX2));
     scale_product(plus(product, a.bias), {a.quantParam.narrow(0, 0, std::min(a.quantParam.numel(), a.out.size(-1)))}, a.out);
 }
-
-#include "vocabulary/matmul/quant_matmul_rows.inc"

@@ -4,12 +4,8 @@
 #include "engine/aten/quantization/low_precision_floats.h"
 #include "vocabulary/matmul/weight_quant_matmul_calls.h"
 
-using namespace torch_aclnn::host::aten;
-
-namespace {
-
 // The dequantised weight: (weight + offset) scale, where groups of rows may have a scale each.
-at::Tensor dequantised_weight(const call::WeightQuantBatchMatmulV2& a) {
+static at::Tensor dequantised_weight(const call::WeightQuantBatchMatmulV2& a) {
     const at::Tensor numbers = to_double(a.weight.values());
     const auto of_each_row = [&](const at::Tensor& values) {
         if (a.antiquantGroupSize == 0) return to_double(values);
@@ -19,7 +15,7 @@ at::Tensor dequantised_weight(const call::WeightQuantBatchMatmulV2& a) {
     return (given(a.antiquantOffset) ? numbers + of_each_row(*a.antiquantOffset) : numbers) * of_each_row(a.antiquantScale);
 }
 
-BroadcastsTo scales_of(const call::WeightQuantBatchMatmulV2& a) {
+static BroadcastsTo scales_of(const call::WeightQuantBatchMatmulV2& a) {
     const int64_t group_size = a.antiquantGroupSize;
     std::vector<int64_t> sizes = a.weight.sizes();
     if (group_size == 0) return broadcasts_to(sizes);
@@ -29,14 +25,14 @@ BroadcastsTo scales_of(const call::WeightQuantBatchMatmulV2& a) {
     sizes[sizes.size() - 2] = groups;
     return broadcasts_to(sizes);
 }
-void check(const call::WeightQuantBatchMatmulV2& a) {
+static void check(const call::WeightQuantBatchMatmulV2& a) {
     if (a.weight.scalar_type() != at::kChar) refuse("weight", "a data type of INT8, INT4, INT32", c10::str(a.weight.scalar_type()));
     require_factors("x", a.x.sizes().vec(), "weight", a.weight.sizes());
     if (!at::isFloatingType(a.antiquantScale.scalar_type()))
         refuse("antiquantScale", "a data type of FLOAT16, BF16, FLOAT", c10::str(a.antiquantScale.scalar_type()));
 }
 
-void check(const call::QuantBatchMatmulInplaceAdd& a) {
+static void check(const call::QuantBatchMatmulInplaceAdd& a) {
     if (a.transposeX1 || a.transposeX2)
         refuse(a.transposeX1 ? "transposeX1" : "transposeX2", "false: a transposed factor has strides of its own", "true");
     require_mx_scale("x1Scale", a.x1Scale);
@@ -46,7 +42,7 @@ void check(const call::QuantBatchMatmulInplaceAdd& a) {
 }
 
 // Scales are for the rows of one factor and the columns of the other, of all batches.
-Expected permuted(const call::TransposeQuantBatchMatMul& a) {
+static Expected permuted(const call::TransposeQuantBatchMatMul& a) {
     const at::Tensor left = a.x1.placeholder(), right = a.x2.placeholder();
     const Expected expected = multiplied_permuted(left, a.permX1, right, a.permX2, a.permY, a.batchSplitFactor);
     if (given(a.x1Scale)) require_expected("x1Scale", *a.x1Scale, shape({left.size(a.permX1[1])}));
@@ -54,8 +50,6 @@ Expected permuted(const call::TransposeQuantBatchMatMul& a) {
     if (!a.x2.is_floating()) refuse("x2", "a floating point type of eight bits", c10::str(a.x2.scalar_type()));
     return expected;
 }
-
-}  // namespace
 
 static void compute(const call::WeightQuantBatchMatmulV2& a) {
     at::Tensor result = plus(at::matmul(to_double(a.x), dequantised_weight(a)), a.bias);
@@ -67,5 +61,3 @@ static void compute(const call::TransposeQuantBatchMatMul& a) {
     if (given(a.x1Scale)) left = left * to_double(*a.x1Scale).unsqueeze(1);
     write(a.out, permuted_product(left, right, a.batchSplitFactor));
 }
-
-#include "vocabulary/matmul/weight_quant_matmul_rows.inc"

@@ -7,8 +7,6 @@
 #include "engine/runtime/memory/host_view.h"
 #include "vocabulary/moe/attention_ffn_exchange_calls.h"
 
-using namespace torch_aclnn::host::aten;
-
 namespace {
 
 using torch_aclnn::host::Window;
@@ -172,5 +170,3 @@ static void compute(const call::FFNToAttention& a) {
         set(to.info(place));
     }
 }
-
-#include "vocabulary/moe/attention_ffn_exchange_rows.inc"

@@ -215,5 +215,3 @@ static void compute(const call::AttentionWorkerCombine& a) {
     const at::Tensor values = upcast(results), routed = values.narrow(1, 0, experts - 1) * a.expertScales.unsqueeze(2);
     write(a.y, routed.sum(1) + values.select(1, experts - 1));
 }
-
-#include "vocabulary/moe/attention_ffn_workers_rows.inc"

@@ -2,18 +2,12 @@
 
 #include "vocabulary/moe/expert_balance_calls.h"
 
-using namespace torch_aclnn::host::aten;
-
-namespace {
-
 // Returns which copy of an expert a token goes to: the one of the rank, or the copies in turn.
-at::Tensor copy_of_expert(const at::Tensor& copies, int64_t rank, int64_t ranks, int64_t by_token) {
+static at::Tensor copy_of_expert(const at::Tensor& copies, int64_t rank, int64_t ranks, int64_t by_token) {
     if (by_token == 1) return at::arange(copies.size(0), at::kLong).unsqueeze(1).remainder(copies);
     const at::Tensor ranks_of_copy = (copies + ranks - 1).floor_divide(copies);
     return at::full_like(copies, rank).floor_divide(ranks_of_copy);
 }
-
-}  // namespace
 
 // Reorders rows that are sorted by rank so that they are sorted by expert.
 static void compute(const call::MoeReRouting& a) {
@@ -54,5 +48,3 @@ static void compute(const call::MoeUpdateExpert& a) {
     const at::Tensor kept = (scales.sum(1, true) * upcast(*a.pruningThreshold).reshape({1, -1})).lt(scales);
     write(a.balancedActiveMask, given(a.activeMask) ? kept.logical_and(a.activeMask->to(at::kBool).reshape({-1, 1})) : kept);
 }
-
-#include "vocabulary/moe/expert_balance_rows.inc"

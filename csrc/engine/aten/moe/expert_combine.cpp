@@ -4,8 +4,6 @@
 #include "engine/aten/numerics/rms_norm.h"
 #include "vocabulary/moe/expert_combine_calls.h"
 
-using namespace torch_aclnn::host::aten;
-
 namespace {
 
 // Experts behind the chosen ones, which the token's own rank computes: they give nothing, the token, or alpha1 token + alpha2 v.
@@ -30,8 +28,7 @@ at::Tensor of_special(const SpecialExperts& special, const at::Tensor& numbers) 
 }
 
 // Returns each token's sum of its experts' rows, in float32.
-template <class Arguments>
-at::Tensor combine(const Arguments& a, const OptTensor& send_counts, const SpecialExperts& special = {}) {
+at::Tensor combine(const auto& a, const OptTensor& send_counts, const SpecialExperts& special = {}) {
     const Experts experts = experts_of(a);
     const at::Tensor slots = slots_of(a.expertIds, a.xActiveMask, experts, special.count());
     const Exchange exchange(*a.groupEp, experts, slots);
@@ -57,8 +54,7 @@ at::Tensor combine(const Arguments& a, const OptTensor& send_counts, const Speci
     return given(a.sharedExpertX) ? sum + upcast(*a.sharedExpertX).reshape(sum.sizes()) : sum;
 }
 
-template <class Arguments>
-void require_combine(OperationKind kind, const Arguments& a, std::initializer_list<NamedOptional> reserved = {}) {
+void require_combine(OperationKind kind, const auto& a, std::initializer_list<NamedOptional> reserved = {}) {
     const Experts experts = experts_of(a);
     global_tokens(experts, a.expertIds, a.globalBs);
     require_not_given(reserved);
@@ -105,5 +101,3 @@ static void compute(const call::MoeDistributeCombine& a) {
     write(a.rstdOut, norm.inverse);
     write(a.x, x);
 }
-
-#include "vocabulary/moe/expert_combine_rows.inc"

@@ -4,8 +4,6 @@
 #include "engine/aten/quantization/packed_integers.h"
 #include "vocabulary/moe/expert_dispatch_calls.h"
 
-using namespace torch_aclnn::host::aten;
-
 namespace {
 
 constexpr int64_t kInfoOfRow = 128;  // bytes that tell combine a row's rank, token and choice, with room left
@@ -63,8 +61,7 @@ void write_info(const at::Tensor& out, const at::Tensor& info) {
     rows.narrow(1, 0, info.size(1)).copy_(info);
 }
 
-template <class Arguments>
-void require_dispatch(OperationKind kind, const Arguments& a) {
+void require_dispatch(OperationKind kind, const auto& a) {
     const Experts experts = experts_of(a);
     const int64_t least = experts.most_rows(global_tokens(experts, a.expertIds, a.globalBs), a.expertIds.size(1));
     require_expected("expandX", a.expandX, rows_from(least));
@@ -156,5 +153,3 @@ static void compute(const call::MoeDistributeDispatchTeardown& a) {
     write_info(a.assistInfoForCombine, origins(exchange, experts, slots.size(1)));
     write_token_nums(a.expertTokenNums, exchange, a.expertTokenNumsType);
 }
-
-#include "vocabulary/moe/expert_dispatch_rows.inc"

@@ -2,13 +2,9 @@
 
 #include "vocabulary/moe/expert_finalize_calls.h"
 
-using namespace torch_aclnn::host::aten;
-
-namespace {
-
 // Writes the sum over the experts of a token, scale (row + bias), and what skips the experts.
-void finalize(const at::Tensor& rows, const at::Tensor& row_of_copy, const OptTensor& skip1, const OptTensor& skip2, const OptTensor& bias,
-              const OptTensor& scales, const OptTensor& experts, bool by_token, at::Tensor& out) {
+static void finalize(const at::Tensor& rows, const at::Tensor& row_of_copy, const OptTensor& skip1, const OptTensor& skip2,
+                     const OptTensor& bias, const OptTensor& scales, const OptTensor& experts, bool by_token, at::Tensor& out) {
     const int64_t tokens = out.size(0), k = row_of_copy.numel() / std::max<int64_t>(tokens, 1);
     const at::Tensor places = by_token ? row_of_copy.view({tokens, k}) : row_of_copy.view({k, tokens}).t();
     const at::Tensor flat = upcast(rows).flatten(0, -2), all = at::cat({flat, flat.new_zeros({1, flat.size(1)})});
@@ -23,32 +19,30 @@ void finalize(const at::Tensor& rows, const at::Tensor& row_of_copy, const OptTe
 }
 
 // The shape {tokens, copies of each}, or no elements.
-OrEmpty<> by_copy(const at::Tensor& row_of_copy, const at::Tensor& out) {
+static OrEmpty<> by_copy(const at::Tensor& row_of_copy, const at::Tensor& out) {
     return or_empty(shape({size_of(out, 0), row_of_copy.numel() / size_of(out, 0)}));
 }
 
 // Returns the rows at these places; zeros for a place that is none, such as those of dropped copies.
-at::Tensor rows_or_none(const at::Tensor& rows, const at::Tensor& places) {
+static at::Tensor rows_or_none(const at::Tensor& rows, const at::Tensor& places) {
     const at::Tensor flat = rows.flatten(0, -2), all = at::cat({flat, flat.new_zeros({1, flat.size(1)})});
     const at::Tensor index = places.to(at::kLong).flatten();
     return all.index_select(0, index.masked_fill(index.lt(0).logical_or(index.ge(flat.size(0))), flat.size(0)));
 }
 // Puts rows to their places; those without a place go nowhere.
-at::Tensor rows_to(const at::Tensor& rows, const at::Tensor& places, int64_t count) {
+static at::Tensor rows_to(const at::Tensor& rows, const at::Tensor& places, int64_t count) {
     const at::Tensor index = places.to(at::kLong).flatten(), there = at::nonzero(index.ge(0).logical_and(index.lt(count))).squeeze(1);
     return rows.new_zeros({count, rows.size(1)}).index_copy(0, index.index_select(0, there), rows.index_select(0, there));
 }
 
 // The shape is {rows, features}, or has as much room for each expert {experts, capacity, features}.
-Expected expanded_like(const at::Tensor& grad, int64_t mode, int64_t active, int64_t experts, int64_t capacity, int64_t copies) {
+static Expected expanded_like(const at::Tensor& grad, int64_t mode, int64_t active, int64_t experts, int64_t capacity, int64_t copies) {
     if (mode == 1) return shape({experts, capacity, grad.size(1)});
     return shape({active > 0 ? std::min(active, copies) : copies, grad.size(1)});
 }
-int64_t copies_of_token(const at::Tensor& row_of_copy, const at::Tensor& grad) {
+static int64_t copies_of_token(const at::Tensor& row_of_copy, const at::Tensor& grad) {
     return row_of_copy.numel() / std::max<int64_t>(grad.size(0), 1);
 }
-
-}  // namespace
 
 static void check(const call::MoeFinalizeRoutingV2& a) {
     require_size({"out", a.out}, 0, 1);
@@ -71,5 +65,3 @@ static void compute(const call::MoeFinalizeRoutingV2Grad& a) {
     if (given(a.bias)) rows = rows + upcast(*a.bias).index_select(0, a.expertIdx->to(at::kLong).flatten());
     write(a.gradScales, (rows * grad).sum(1));
 }
-
-#include "vocabulary/moe/expert_finalize_rows.inc"

@@ -2,8 +2,6 @@
 
 #include "vocabulary/moe/expert_gating_calls.h"
 
-using namespace torch_aclnn::host::aten;
-
 namespace {
 
 struct Chosen {
@@ -85,5 +83,3 @@ static void compute(const call::MoeGatingTopKBackward& a) {
     const at::Tensor mean = (of_scores * scores).sum(-1, true);
     write(a.gradX, a.normType == 1 ? of_scores * scores * (1 - scores) : scores * (of_scores - mean));
 }
-
-#include "vocabulary/moe/expert_gating_rows.inc"

@@ -6,18 +6,15 @@
 #include "engine/aten/adapter/relations.h"
 
 namespace torch_aclnn::host::aten {
-namespace {
 
 // Repeats each number as often as its count says.
-at::Tensor repeated(const at::Tensor& numbers, const at::Tensor& counts) {
+static at::Tensor repeated(const at::Tensor& numbers, const at::Tensor& counts) {
     return at::repeat_interleave(numbers.expand_as(counts).flatten(), counts.flatten());
 }
 
-at::Tensor stable_order(const at::Tensor& keys) {
+static at::Tensor stable_order(const at::Tensor& keys) {
     return at::argsort(keys, /*stable=*/true, 0, false);
 }
-
-}  // namespace
 
 int64_t Experts::most_rows(int64_t global_bs, int64_t k) const {
     if (rank >= shared_ranks) return global_bs * std::min(on_a_rank(), k);

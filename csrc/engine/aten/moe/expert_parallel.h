@@ -30,8 +30,7 @@ constexpr int64_t aligned(int64_t size, int64_t step) {
 
 // Makes Experts of the arguments that all operators of such a layer have; 161002 if they do not fit each other or the communicator.
 Experts experts_of(const Collective& group, int64_t ranks, int64_t rank, int64_t chosen, int64_t shared, int64_t shared_ranks);
-template <class Arguments>
-Experts experts_of(const Arguments& a) {
+Experts experts_of(const auto& a) {
     return experts_of(*a.groupEp, a.epWorldSize, a.epRankId, a.moeExpertNum, a.sharedExpertNum, a.sharedExpertRankNum);
 }
 

@@ -5,73 +5,67 @@
 #include "engine/aten/moe/expert_permutation.h"
 #include "vocabulary/moe/expert_permutation_calls.h"
 
-using namespace torch_aclnn::host::aten;
-
-namespace {
-
 // No two copies have the same place; dropped copies have places behind the rows.
-at::Tensor kept_places(const at::Tensor& places, int64_t rows) {
+static at::Tensor kept_places(const at::Tensor& places, int64_t rows) {
     require_indices("sortedIndices", places, places.numel());
     return places.to(at::kLong).flatten().clamp_max(rows);
 }
 
-at::Tensor rows_or_zeros(const at::Tensor& rows, const at::Tensor& places) {
+static at::Tensor rows_or_zeros(const at::Tensor& rows, const at::Tensor& places) {
     return at::cat({rows, rows.new_zeros({1, rows.size(1)})}).index_select(0, kept_places(places, rows.size(0)));
 }
 
 // Puts each copy into its row; dropped ones go nowhere.
-at::Tensor rows_at(const at::Tensor& copies, const at::Tensor& places, int64_t rows) {
+static at::Tensor rows_at(const at::Tensor& copies, const at::Tensor& places, int64_t rows) {
     const at::Tensor all = copies.new_zeros({rows + 1, copies.size(1)});
     return all.index_copy(0, kept_places(places, rows), copies).narrow(0, 0, rows);
 }
 
-int64_t copies_of_each(const at::Tensor& sorted_indices, int64_t tokens) {
+static int64_t copies_of_each(const at::Tensor& sorted_indices, int64_t tokens) {
     return tokens == 0 ? 0 : sorted_indices.numel() / tokens;
 }
 
 // How many rows remain: 0 and negative numbers count from all.
-int64_t remaining_rows(const at::Tensor& indices, int64_t wanted) {
+static int64_t remaining_rows(const at::Tensor& indices, int64_t wanted) {
     return wanted > 0 ? std::min(wanted, indices.numel()) : std::max<int64_t>(indices.numel() + wanted, 0);
 }
 
-at::Tensor weighted(const at::Tensor& rows, const at::Tensor& probabilities) {
+static at::Tensor weighted(const at::Tensor& rows, const at::Tensor& probabilities) {
     return rows * upcast(probabilities).reshape({-1, 1});
 }
 
 // Returns, for a routing map {tokens, experts}, the token of each row of the permuted tokens, expert by expert.
-at::Tensor tokens_by_expert(const at::Tensor& map) {
+static at::Tensor tokens_by_expert(const at::Tensor& map) {
     const at::Tensor tokens = at::arange(map.size(0), at::kLong).expand({map.size(1), map.size(0)});
     return tokens.masked_select(map.to(at::kBool).t());
 }
 // Returns the token of each row where every expert has `capacity` rows, expert by expert: first the tokens that the map chooses.
-at::Tensor tokens_by_capacity(const at::Tensor& map, int64_t capacity) {
+static at::Tensor tokens_by_capacity(const at::Tensor& map, int64_t capacity) {
     return std::get<1>(at::sort(map.to(at::kBool).t().contiguous(), /*stable=*/true, -1, /*descending=*/true))
         .narrow(1, 0, capacity)
         .flatten();
 }
-at::Tensor expert_of_rows(int64_t rows, int64_t experts) {
+static at::Tensor expert_of_rows(int64_t rows, int64_t experts) {
     return at::arange(rows, at::kLong).floor_divide(std::max<int64_t>(rows / std::max<int64_t>(experts, 1), 1));
 }
 
-void require_chosen(const at::Tensor& tokens, int64_t rows) {
+static void require_chosen(const at::Tensor& tokens, int64_t rows) {
     if (tokens.size(0) != rows) refuse("routingMap", c10::str(rows, " chosen tokens"), std::to_string(tokens.size(0)));
 }
 
 // Puts values, which are sorted by expert, into a tensor of {tokens, experts}, with 0 where an expert was not chosen.
-at::Tensor to_map(const at::Tensor& values, const at::Tensor& map) {
+static at::Tensor to_map(const at::Tensor& values, const at::Tensor& map) {
     const at::Tensor by_expert = at::zeros({map.size(1), map.size(0)}, values.options());
     return by_expert.masked_scatter(map.to(at::kBool).t(), values).t();
 }
 
-void require_map(const at::Tensor& map) {
+static void require_map(const at::Tensor& map) {
     require_size({"routingMap", map}, 1, 1);
 }
-void require_map(const OptTensor& map) {
+static void require_map(const OptTensor& map) {
     require_given("routingMap", map, "a tensor, as the engine needs it to know the experts");
     require_map(*map);
 }
-
-}  // namespace
 
 static void compute(const call::MoeTokenPermute& a) {
     const at::Tensor order = at::argsort(a.indices.flatten(), /*stable=*/true, 0, false);
@@ -163,5 +157,3 @@ static void compute(const call::MoeTokenUnpermuteWithRoutingMapGrad& a) {
                               ? of_probs.new_zeros({tokens, experts}).index_put({row_of_token, expert_of_rows(rows, experts)}, of_probs)
                               : to_map(of_probs, map));
 }
-
-#include "vocabulary/moe/expert_permutation_rows.inc"

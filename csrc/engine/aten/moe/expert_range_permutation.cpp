@@ -3,8 +3,6 @@
 #include "engine/aten/moe/expert_permutation.h"
 #include "vocabulary/moe/expert_range_permutation_calls.h"
 
-using namespace torch_aclnn::host::aten;
-
 namespace {
 
 struct RowRange {
@@ -51,5 +49,3 @@ static void compute(const call::MoeTokenUnpermuteWithEp& a) {
     if (given(a.probs)) copies = copies * upcast(*a.probs).reshape({-1, 1});
     write(a.out, copies.view({a.out.size(0), a.numTopk, -1}).sum(1));
 }
-
-#include "vocabulary/moe/expert_range_permutation_rows.inc"

@@ -4,8 +4,6 @@
 #include "engine/aten/quantization/packed_integers.h"
 #include "vocabulary/moe/expert_routing_calls.h"
 
-using namespace torch_aclnn::host::aten;
-
 namespace {
 
 struct Sorted {
@@ -114,8 +112,7 @@ struct KeptCopies {
     at::Tensor in_place(const at::Tensor& of_copies) const { return places.defined() ? padded(of_copies, places, rows) : of_copies; }
 };
 // Writes where each copy went and how many there are.
-template <class Arguments>
-KeptCopies kept_copies(const Arguments& a) {
+KeptCopies kept_copies(const auto& a) {
     const int64_t flag = a.expertTokensCountOrCumsumFlag, rows = a.expandedX.size(0);
     const Routing routing(a.expertIdx, 0, a.dropPadMode == 1 || flag != 0 ? a.expertNum : std::numeric_limits<int32_t>::max());
     if (a.dropPadMode == 1) {
@@ -187,5 +184,3 @@ static void compute(const call::MoeComputeExpertTokens& a) {
     const at::Tensor experts = a.sortedExperts.to(at::kLong).contiguous();
     write(a.out, at::searchsorted(experts, at::arange(a.numExperts, at::kLong), false, /*right=*/true));
 }
-
-#include "vocabulary/moe/expert_routing_rows.inc"

@@ -80,8 +80,7 @@ Number* memory_of(const char* name, const WorkerBuffer& buffer, int64_t count) {
 }
 
 // Waits until the condition holds. Returns false if the program has stopped the workers instead.
-template <class Condition>
-bool wait_unless_stopped(const at::Tensor& context, Condition condition) {
+bool wait_unless_stopped(const at::Tensor& context, auto condition) {
     while (load_worker_context(context).run_flag != 0) {
         if (condition()) return true;
         std::this_thread::sleep_for(std::chrono::microseconds(50));

@@ -8,7 +8,6 @@
 #include "kernels/batch_norm_backward_reduce/batch_norm_backward_reduce.h"
 #include "vocabulary/normalization/batch_statistics_calls.h"
 
-using namespace torch_aclnn::host::aten;
 namespace kernels = torch_aclnn::kernels;
 
 namespace {
@@ -154,5 +153,3 @@ static void compute(const call::SyncBatchNormGatherStats& a) {
     follow(a.mean, average, a.momentum);
     follow(a.variance, squares / (n - 1), a.momentum);
 }
-
-#include "vocabulary/normalization/batch_statistics_rows.inc"

@@ -3,8 +3,6 @@
 
 #include "vocabulary/normalization/hyper_connections_calls.h"
 
-using namespace torch_aclnn::host::aten;
-
 namespace {
 
 // A token has tensors of n streams with D features each, of n numbers, and of n times n.
@@ -143,5 +141,3 @@ static void compute(const call::MhcSinkhornBackward& a) {
     grad = probabilities * (grad - (grad * probabilities).sum(-1, true));
     a.gradX.copy_(grad.reshape(a.gradX.sizes()));
 }
-
-#include "vocabulary/normalization/hyper_connections_rows.inc"

@@ -8,24 +8,20 @@
 #include "engine/aten/quantization/packed_integers.h"
 #include "vocabulary/normalization/normalization_calls.h"
 
-using namespace torch_aclnn::host::aten;
-
-namespace {
-
 // Running statistics are inputs by their type, but the call updates them.
-void keep(const OptTensor& statistics, const OptTensor& updated) {
+static void keep(const OptTensor& statistics, const OptTensor& updated) {
     if (statistics && !updated->is_same(*statistics)) statistics->copy_(*updated);
 }
 
 // Both running statistics must be given in evaluation, and both or neither in training.
-void require_running(const OptTensor& mean, const OptTensor& variance, bool training) {
+static void require_running(const OptTensor& mean, const OptTensor& variance, bool training) {
     const char* const expected = training ? "a tensor, as the other one is given" : "a tensor, as training is not set";
     require_given("runningMean", mean, expected, !training || variance);
     require_given("runningVar", variance, expected, !training || mean);
 }
 
 // The shape of a statistic for each set of elements that is normalised together. Some callers keep the reduced dimensions with one element.
-Elements of_groups(const at::Tensor& input, at::IntArrayRef normalised) {
+static Elements of_groups(const at::Tensor& input, at::IntArrayRef normalised) {
     int64_t groups = 1;
     for (const int64_t size : input.sizes().slice(0, input.dim() - normalised.size()))
         if (__builtin_mul_overflow(groups, size, &groups))
@@ -34,7 +30,7 @@ Elements of_groups(const at::Tensor& input, at::IntArrayRef normalised) {
 }
 
 // The sizes must say what the shape says, and each group has as many channels.
-void require_groups(const NamedShape& input, int64_t batch, int64_t channels, int64_t positions, int64_t groups) {
+static void require_groups(const NamedShape& input, int64_t batch, int64_t channels, int64_t positions, int64_t groups) {
     int64_t count = 0;
     const bool fits = !__builtin_mul_overflow(batch, channels, &count) && !__builtin_mul_overflow(count, positions, &count);
     if (!fits || count != c10::multiply_integers(input.sizes))
@@ -43,20 +39,18 @@ void require_groups(const NamedShape& input, int64_t batch, int64_t channels, in
 }
 
 // There is one row for each sequence of x; the dimension of rows may be omitted.
-Either of_sequences(const at::Tensor& x) {
+static Either of_sequences(const at::Tensor& x) {
     return either(without_dim(x.sizes(), -2), with_size(x.sizes(), -2, 1));
 }
 
 // The shapes of statistics: one element in each dimension but those of the batch and the channels, or the channels alone.
-Expected of_instances(const at::Tensor& x, std::string_view format) {
+static Expected of_instances(const at::Tensor& x, std::string_view format) {
     return format == "NCHW" ? shape({x.size(0), x.size(1), 1, 1}) : shape({x.size(0), 1, 1, x.size(3)});
 }
-Expected of_instance_channels(const at::Tensor& x, std::string_view format) {
+static Expected of_instance_channels(const at::Tensor& x, std::string_view format) {
     const Expected instances = of_instances(x, format);
     return shape({instances.sizes[1] * instances.sizes[3]});
 }
-
-}  // namespace
 
 // Only a call of training writes the running statistics; otherwise their kind would say that their elements share no memory.
 static void check(const call::BatchNorm& a) {
@@ -189,5 +183,3 @@ static void compute(const call::AdaLayerNormQuant& a) {
     write_rounded(a.out, rows.numbers);
     write(a.quantScale, rows.scale.reshape(a.quantScale.sizes()));
 }
-
-#include "vocabulary/normalization/normalization_rows.inc"

@@ -5,8 +5,6 @@
 #include "engine/aten/quantization/packed_integers.h"
 #include "vocabulary/normalization/transformer_calls.h"
 
-using namespace torch_aclnn::host::aten;
-
 namespace {
 
 void rms_norm(const at::Tensor& x, const at::Tensor& gamma, double epsilon, at::Tensor& y, at::Tensor& rstd) {
@@ -182,5 +180,3 @@ static void group_norm_silu(const call::GroupNormSilu& a, bool with_silu) {
     write(a.meanOut, mean);
     write(a.rstdOut, rstd);
 }
-
-#include "vocabulary/normalization/transformer_rows.inc"

@@ -10,8 +10,7 @@
 namespace torch_aclnn::host::aten {
 
 // Returns what at::result_type does, without its way through the dispatcher.
-template <class Other>
-at::ScalarType promoted_type(const at::Tensor& self, const Other& other) {
+at::ScalarType promoted_type(const at::Tensor& self, const auto& other) {
     using at::native::update_result_type_state;
     return at::native::result_type(update_result_type_state(other, update_result_type_state(self, {})));
 }

@@ -11,22 +11,19 @@
 #include "engine/runtime/error/error.h"
 
 namespace torch_aclnn::host::aten {
-namespace {
 
-std::vector<int64_t> position(int64_t element, at::IntArrayRef sizes) {
+static std::vector<int64_t> position(int64_t element, at::IntArrayRef sizes) {
     std::vector<int64_t> places(sizes.size());
     for (size_t d = sizes.size(); d-- > 0; element /= sizes[d]) places[d] = element % sizes[d];
     return places;
 }
 
-void refuse_if(const at::Tensor& bad, const char* name, const char* expected, const at::Tensor& values) {
+static void refuse_if(const at::Tensor& bad, const char* name, const char* expected, const at::Tensor& values) {
     if (!bad.any().item<bool>()) return;
     const int64_t first = bad.flatten().to(at::kByte).argmax().item<int64_t>();
     refuse(ACL_ERROR_RT_AICORE_EXCEPTION, name, expected,
            c10::str(values.flatten()[first].item(), " at position ", at::IntArrayRef(position(first, values.sizes()))));
 }
-
-}  // namespace
 
 void require_finite(const char* name, const at::Tensor& values) {
     refuse_if(at::isfinite(values).logical_not(), name, "values that are finite", values);

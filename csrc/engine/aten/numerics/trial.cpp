@@ -8,13 +8,12 @@
 #include "engine/runtime/error/error.h"
 
 namespace torch_aclnn::host::aten {
-namespace {
 
 constexpr size_t kRemembered = size_t{1} << 15, kProbes = 64;
-std::array<std::atomic<uint64_t>, kRemembered> remembered;  // 0 is a free place
+static std::array<std::atomic<uint64_t>, kRemembered> remembered;  // 0 is a free place
 
 // Returns the place that has the signature, or the first free one of those where it may be; null where neither is found.
-std::atomic<uint64_t>* place_of(uint64_t signature) {
+static std::atomic<uint64_t>* place_of(uint64_t signature) {
     for (size_t i = 0; i < kProbes; ++i) {
         std::atomic<uint64_t>& place =
             remembered[(signature / 2 + i) % kRemembered];  // signatures are odd, so half of one spreads over all places
@@ -25,7 +24,7 @@ std::atomic<uint64_t>* place_of(uint64_t signature) {
 }
 
 // ATen uses these words for data types.
-bool speaks_of_types(std::string_view message) {
+static bool speaks_of_types(std::string_view message) {
     constexpr std::string_view kWords[] = {
         "type",       "not implemented for", "romot",          "oolean",       "bool",
         "ool input",  "ntegral input",       "floating point", "omplex",       "float tensor",
@@ -34,11 +33,9 @@ bool speaks_of_types(std::string_view message) {
     return std::any_of(std::begin(kWords), std::end(kWords), [&](std::string_view word) { return message.find(word) != message.npos; });
 }
 
-bool is_of_a_number(std::string_view message) {
+static bool is_of_a_number(std::string_view message) {
     return message.find("value cannot be converted to type") == 0;
 }
-
-}  // namespace
 
 uint64_t type_signature(const at::Scalar& number) {
     const uint64_t type = 1 + static_cast<uint64_t>(number.type());

@@ -6,18 +6,14 @@
 
 #include "vocabulary/pointwise/activation_calls.h"
 
-using namespace torch_aclnn::host::aten;
-
-namespace {
-
 // torch_npu's backward operators broadcast the two.
-Expected of_gradient(const at::Tensor& gradOutput, const at::Tensor& self) {
+static Expected of_gradient(const at::Tensor& gradOutput, const at::Tensor& self) {
     return broadcast({{"gradOutput", gradOutput}, {"self", self}});
 }
 
 // torch_npu sends gelu(approximate="tanh") to the entry points that have no mode, too; a C program that calls them means what it says. The
 // warning is written in phase 1, once per process.
-void warn_of_lost_gelu_mode(const char* entry_point) {
+static void warn_of_lost_gelu_mode(const char* entry_point) {
     static const bool told = [entry_point] {
         void* const torch_npu = dlopen("libtorch_npu.so", RTLD_LAZY | RTLD_NOLOAD);
         if (torch_npu == nullptr) return false;
@@ -34,16 +30,14 @@ void warn_of_lost_gelu_mode(const char* entry_point) {
 }
 
 // Where the function falls for negative numbers, its result does not say what the argument was.
-void require_result_of_growing(const char* name, const at::Scalar& slope, bool is_result) {
+static void require_result_of_growing(const char* name, const at::Scalar& slope, bool is_result) {
     if (is_result && slope.toDouble() < 0) refuse(name, "a number from 0 on, as the forward's result is given", c10::str(slope));
 }
 
 // There is one weight for all channels, or one for each; channels are dimension 1.
-Elements slopes(const at::Tensor& weight, const at::Tensor& self) {
+static Elements slopes(const at::Tensor& weight, const at::Tensor& self) {
     return elements(weight.numel() == 1 || self.dim() < 2 ? 1 : self.size(1));
 }
-
-}  // namespace
 
 // ATen's kernel for plain tensors takes one shape and data type only.
 static at::Tensor gelu_gradient(const at::Tensor& gradient, const at::Tensor& input, std::string_view approximate) {
@@ -81,5 +75,3 @@ static void compute(const call::PreluBackward& a) {
     write(a.gradInput, input);
     write(a.gradWeight, each.sum_to_size(along_channels));
 }
-
-#include "vocabulary/pointwise/activation_rows.inc"

@@ -5,16 +5,15 @@
 #include "engine/runtime/config/config.h"
 
 namespace torch_aclnn::host::aten {
-namespace {
 
 // A quotient is not rounded (0), or rounded towards zero (1) or downwards (2).
-std::optional<std::string_view> read_rounding(const char* name, int mode) {
+static std::optional<std::string_view> read_rounding(const char* name, int mode) {
     require_between(name, mode, 0, 2);
     return mode == 0 ? std::nullopt : std::optional<std::string_view>(mode == 1 ? "trunc" : "floor");
 }
 
 // The shape of a sum of tensors, which have one data type and broadcast.
-Expected summed(at::TensorList tensors) {
+static Expected summed(at::TensorList tensors) {
     Expected expected = like(tensors[0]);
     NamedShape whole("tensors", tensors[0]);
     for (const at::Tensor& tensor : tensors) {
@@ -26,8 +25,6 @@ Expected summed(at::TensorList tensors) {
     return expected;
 }
 
-}  // namespace
-
 namespace kind {
 using Rounding = Kind<int32_t, std::optional<std::string_view>, std::optional<std::string_view>, read_rounding>;
 }
@@ -35,8 +32,6 @@ using Rounding = Kind<int32_t, std::optional<std::string_view>, std::optional<st
 }  // namespace torch_aclnn::host::aten
 
 #include "vocabulary/pointwise/binary_calls.h"
-
-using namespace torch_aclnn::host::aten;
 
 // The pages exclude multiplying or dividing an integer tensor in place by a number that is no integer. Hardware does it and drops the
 // fraction: torch_npu divides so for ReduceOp.AVG.
@@ -72,5 +67,3 @@ static at::Tensor extreme(at::TensorList tensors, at::Tensor (*of_two)(const at:
     for (const at::Tensor& tensor : tensors.slice(1)) result = of_two(result, tensor);
     return result;
 }
-
-#include "vocabulary/pointwise/binary_rows.inc"

@@ -26,5 +26,3 @@ static at::Tensor& compared(at::Tensor& out, const at::Tensor& self, const at::S
         return function(out, at::zeros_like(self, at::kLong), other);  // each element is above a negative number
     return function(out, ordered(self), static_cast<int64_t>(other.toUInt64()) ^ std::numeric_limits<int64_t>::min());
 }
-
-#include "vocabulary/pointwise/comparison_rows.inc"

@@ -9,17 +9,14 @@
 
 using namespace torch_aclnn::host::aten;
 
-namespace {
-
-template <class Compute>
-void for_each(at::TensorList outs, Compute compute) {
+static void for_each(at::TensorList outs, auto compute) {
     for (size_t i = 0; i < outs.size(); i++) {
         at::Tensor out = outs[i];
         compute(out, i);
     }
 }
 
-int64_t as_round_mode(const char* name, const at::Scalar& mode) {
+static int64_t as_round_mode(const char* name, const at::Scalar& mode) {
     switch (mode.toLong()) {
         case 1:
         case 2:
@@ -29,11 +26,11 @@ int64_t as_round_mode(const char* name, const at::Scalar& mode) {
         default: refuse(name, "1 round, 2 floor, 3 ceil, 5 trunc or 7 frac", c10::str(mode));
     }
 }
-int64_t read_round_mode_number(const char* name, const aclScalar* handle) {
+static int64_t read_round_mode_number(const char* name, const aclScalar* handle) {
     return as_round_mode(name, read_scalar(name, handle));
 }
 
-void round_off(at::Tensor& result, const at::Tensor& x, int64_t mode) {
+static void round_off(at::Tensor& result, const at::Tensor& x, int64_t mode) {
     switch (mode) {
         case 1: at::round_out(result, x); break;
         case 2: at::floor_out(result, x); break;
@@ -43,11 +40,9 @@ void round_off(at::Tensor& result, const at::Tensor& x, int64_t mode) {
     }
 }
 
-std::vector<Elements> one_value_each(at::TensorList tensors) {
+static std::vector<Elements> one_value_each(at::TensorList tensors) {
     return std::vector<Elements>(tensors.size(), elements(1));
 }
-
-}  // namespace
 
 namespace torch_aclnn::host::aten::kind {
 using RoundMode = Kind<const aclScalar*, int64_t, int64_t, read_round_mode_number>;
@@ -66,5 +61,3 @@ static void compute(const call::ForeachRoundOffNumber& a) {
     const int64_t mode = as_round_mode("roundMode", a.roundMode.item());
     for_each(a.out, [&](at::Tensor& result, size_t i) { round_off(result, a.x[i], mode); });
 }
-
-#include "vocabulary/pointwise/foreach_rows.inc"

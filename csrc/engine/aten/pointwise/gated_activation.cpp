@@ -1,24 +1,16 @@
 // Further activations: those with constants or parameters of their own, and those that are fused with a product.
 
-#include "engine/aten/adapter/adapter.h"
 #include "engine/aten/pointwise/gated.h"
-
-using namespace torch_aclnn::host::aten;
-
-namespace {
+#include "vocabulary/pointwise/gated_activation_calls.h"
 
 // ATen's selu has no kernel for integers, which lose the fraction.
-at::Tensor& selu_out(at::Tensor& out, const at::Tensor& self) {
+static at::Tensor& selu_out(at::Tensor& out, const at::Tensor& self) {
     return out.copy_(at::selu(self.is_floating_point() ? upcast(self) : self.to(at::kFloat)));
 }
 
-double or_one(const std::optional<at::Scalar>& beta) {
+static double or_one(const std::optional<at::Scalar>& beta) {
     return beta ? beta->toDouble() : 1;
 }
-
-}  // namespace
-
-#include "vocabulary/pointwise/gated_activation_calls.h"
 
 static void compute(const call::Shrink& a) {
     const at::Tensor x = upcast(a.self), moved = x - at::sign(x) * a.bias;
@@ -40,5 +32,3 @@ static void compute(const call::GeGluBackward& a) {
     const at::Tensor grad = upcast(a.gradOutput);
     write(a.gradInput, at::cat({grad * upcast(a.gelu), at::gelu_backward(grad * gated.plain, gated.activated, "tanh")}, a.dim));
 }
-
-#include "vocabulary/pointwise/gated_activation_rows.inc"

@@ -10,17 +10,14 @@
 #include "engine/aten/numerics/results.h"
 
 namespace torch_aclnn::host::aten {
-namespace {
 
 // Whether rows can be copied as bytes, from memory that is the result's or shares none with it.
-bool has_rows_of_bytes(const at::Tensor& out, const at::Tensor& self) {
+static bool has_rows_of_bytes(const at::Tensor& out, const at::Tensor& self) {
     const char *const from = static_cast<const char*>(self.const_data_ptr()), *const to = static_cast<const char*>(out.const_data_ptr());
     const auto bytes = static_cast<int64_t>(self.nbytes());
     return self.dim() >= 2 && self.sizes() == out.sizes() && self.dtype() == out.dtype() && self.is_contiguous() && out.is_contiguous() &&
            (from == to || from + bytes <= to || to + bytes <= from);
 }
-
-}  // namespace
 
 // ATen goes from element to element, which is slow for the mask of 2048x2048 that torch_npu makes for each causal attention.
 void write_triangle(const at::Tensor& out, const at::Tensor& self, int64_t diagonal, Triangle triangle) {

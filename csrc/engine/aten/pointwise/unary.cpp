@@ -24,5 +24,3 @@ static Expected clamped(const at::Tensor& self, std::initializer_list<std::optio
 static Expected clamped(const at::Tensor& self, const OptTensor& least, const OptTensor& most) {
     return broadcast({{"self", self}, {"clipValueMin", least.value_or(self)}, {"clipValueMax", most.value_or(self)}});
 }
-
-#include "vocabulary/pointwise/unary_rows.inc"

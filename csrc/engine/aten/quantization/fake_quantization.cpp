@@ -2,8 +2,6 @@
 
 #include "vocabulary/quantization/fake_quantization_calls.h"
 
-using namespace torch_aclnn::host::aten;
-
 static void compute(const call::FakeQuantPerChannelAffineCachemask& a) {
     const auto [rounded, kept] = at::fake_quantize_per_channel_affine_cachemask(
         upcast(a.self), a.scale.to(at::kFloat), a.zeroPoint.to(at::kInt), from_front(a.axis, a.self.dim()), a.quantMin, a.quantMax);
@@ -17,5 +15,3 @@ static void compute(const call::FakeQuantPerTensorAffineCachemask& a) {
                    at::full({1}, a.fakeQuantEnabled >= 1 ? 1 : 0, at::kLong), a.quantMin, a.quantMax),
                a.out, a.mask);
 }
-
-#include "vocabulary/quantization/fake_quantization_rows.inc"

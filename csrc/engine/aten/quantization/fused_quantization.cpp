@@ -4,8 +4,6 @@
 #include "engine/aten/quantization/packed_integers.h"
 #include "vocabulary/quantization/fused_quantization_calls.h"
 
-using namespace torch_aclnn::host::aten;
-
 namespace {
 
 // Multiplies each piece of K features by the rotation.
@@ -157,5 +155,3 @@ static void compute(const call::FlatQuant& a) {
     a.out.store(product / by.view({-1, 1, 1}));
     write(a.quantScale, scale);
 }
-
-#include "vocabulary/quantization/fused_quantization_rows.inc"

@@ -213,8 +213,7 @@ using FewBitNumber = Kind<int64_t, aclDataType, aclDataType, read_few_bit_number
 
 #include "vocabulary/quantization/mx_quantization_calls.h"
 
-template <class Arguments>
-static DualAxis dual_axis(const Arguments& a) {
+static DualAxis dual_axis(const auto& a) {
     return {a.y1, a.mxscale1, a.y2, a.mxscale2};
 }
 static GroupedBlocks grouped_blocks(const call::GroupedDynamicBlockQuant& a) {
@@ -310,5 +309,3 @@ static void compute(const call::SwigluGroupQuant& a) {
     write(a.yScale, scales);
     a.y.store(rows.view(result.sizes()), "round");
 }
-
-#include "vocabulary/quantization/mx_quantization_rows.inc"

@@ -7,10 +7,9 @@
 #include "engine/opapi/checks.h"
 
 namespace torch_aclnn::host::aten {
-namespace {
 
 // Returns the last dimension, or the one before it where the matrix is transposed.
-int64_t contiguous_dim(const aclTensor& tensor) {
+static int64_t contiguous_dim(const aclTensor& tensor) {
     const int64_t last = static_cast<int64_t>(tensor.rank()) - 1;
     if (last < 1 || tensor.strides[last - 1] != 1) return last;
     const bool column = tensor.sizes[last - 1] == 1 && tensor.sizes[last] > 1;  // both strides are 1 then
@@ -18,17 +17,17 @@ int64_t contiguous_dim(const aclTensor& tensor) {
 }
 
 // Whether the format is FRACTAL_NZ, whose blocks of four-bit numbers have a format of their own.
-bool is_in_blocks(const aclTensor& tensor) {
+static bool is_in_blocks(const aclTensor& tensor) {
     return tensor.format == ACL_FORMAT_FRACTAL_NZ || (tensor.format == kFractalNzC032 && has_half_a_byte(tensor.dtype));
 }
 
-at::Tensor read_codes(const char* name, const aclTensor& tensor) {
+static at::Tensor read_codes(const char* name, const aclTensor& tensor) {
     const auto bytes = std::make_unique<aclTensor>(tensor);
     bytes->dtype = ACL_UINT8;
     return read_tensor(name, bytes.get());
 }
 
-at::Tensor read_bytes(const char* name, const aclTensor& tensor, int64_t packed_dim) {
+static at::Tensor read_bytes(const char* name, const aclTensor& tensor, int64_t packed_dim) {
     const auto bytes = std::make_unique<aclTensor>(tensor);  // kept in the pool, where readers look for handles
     bytes->dtype = ACL_UINT8;
     bytes->offset /= 2;
@@ -44,8 +43,6 @@ at::Tensor read_bytes(const char* name, const aclTensor& tensor, int64_t packed_
     bytes->sizes[packed_dim] /= 2;
     return read_tensor(name, bytes.get());
 }
-
-}  // namespace
 
 PackableTensor::PackableTensor(const char* name, const aclTensor* handle) : name_(name) {
     require_handle(name, handle);

@@ -5,40 +5,36 @@
 #include "engine/aten/quantization/packed_integers.h"
 #include "vocabulary/quantization/quant_activation_calls.h"
 
-using namespace torch_aclnn::host::aten;
-
-namespace {
-
 // Returns x / rms(x) gamma + beta, in float64.
-at::Tensor normalised(const at::Tensor& x, const at::Tensor& gamma, const OptTensor& beta, double epsilon) {
+static at::Tensor normalised(const at::Tensor& x, const at::Tensor& gamma, const OptTensor& beta, double epsilon) {
     return plus(rms_normal(x, gamma, epsilon).normal * to_double(gamma), beta);
 }
 
-at::Tensor sum_of(const at::Tensor& x1, const at::Tensor& x2) {
+static at::Tensor sum_of(const at::Tensor& x1, const at::Tensor& x2) {
     return to_double(x1) + to_double(x2);
 }
 
-bool first_wanted(const std::optional<std::vector<unsigned char>>& mask) {
+static bool first_wanted(const std::optional<std::vector<unsigned char>>& mask) {
     return !mask || mask->empty() || (*mask)[0] != 0;
 }
-bool second_wanted(const std::optional<std::vector<unsigned char>>& mask, const OptTensor& smooth1, const OptTensor& smooth2) {
+static bool second_wanted(const std::optional<std::vector<unsigned char>>& mask, const OptTensor& smooth1, const OptTensor& smooth2) {
     return mask && !mask->empty() ? (*mask)[1] != 0 : given(smooth1) && given(smooth2);
 }
 
 // Returns the values for each row: there is one row for all of them, or one for each group.
-at::Tensor of_rows(const at::Tensor& values, const OptTensor& ends, int64_t rows) {
+static at::Tensor of_rows(const at::Tensor& values, const OptTensor& ends, int64_t rows) {
     const at::Tensor numbers = to_double(values);
     if (!ends) return numbers;
     return rows_of_groups(numbers.dim() == 1 ? numbers.unsqueeze(1) : numbers, *ends, rows);
 }
 
-OptTensor ends_of(const OptTensor& groups, bool sizes) {
+static OptTensor ends_of(const OptTensor& groups, bool sizes) {
     if (!given(groups)) return std::nullopt;
     return sizes ? at::cumsum(groups->to(at::kLong), 0) : groups->to(at::kLong);
 }
 
 // Refuses values other than `features` of them for the rows of x, which broadcast to these or, with groups, have a row for each group.
-void require_of_rows(const char* name, const OptTensor& values, const OptTensor& groups, const at::Tensor& x, int64_t features) {
+static void require_of_rows(const char* name, const OptTensor& values, const OptTensor& groups, const at::Tensor& x, int64_t features) {
     if (!given(values)) return;
     if (!given(groups))
         return require_expected(name, *values, broadcasts_to(shape({c10::multiply_integers(x.sizes().slice(0, x.dim() - 1)), features})));
@@ -47,14 +43,14 @@ void require_of_rows(const char* name, const OptTensor& values, const OptTensor&
 }
 
 // The outputs have the largest number of each row; a static quantisation does not write them.
-IfWanted<> scales_of_halves(const at::Tensor& x, std::string_view mode) {
+static IfWanted<> scales_of_halves(const at::Tensor& x, std::string_view mode) {
     return if_wanted(mode == "dynamic", without_dim(x.sizes(), -1));
 }
 
 // Quantises statically, by scales and offsets, or dynamically, by the largest number of each row. The scale is what the numbers were
 // multiplied by.
-void swiglu_quant(const at::Tensor& x, const OptTensor& smooth, const OptTensor& offsets, const OptTensor& ends, bool activate_left,
-                  bool dynamic, const PackableTensor& y, at::Tensor& scale) {
+static void swiglu_quant(const at::Tensor& x, const OptTensor& smooth, const OptTensor& offsets, const OptTensor& ends, bool activate_left,
+                         bool dynamic, const PackableTensor& y, at::Tensor& scale) {
     const at::Tensor rows = swiglu(to_double(x).flatten(0, -2), activate_left);
     at::Tensor numbers = given(smooth) ? rows * of_rows(*smooth, ends, rows.size(0)) : rows;
     if (!dynamic) {
@@ -67,7 +63,7 @@ void swiglu_quant(const at::Tensor& x, const OptTensor& smooth, const OptTensor&
 }
 
 // Returns the numbers that the quantised x represents.
-at::Tensor dequantised(const call::DequantSwigluQuant& a, const OptTensor& ends) {
+static at::Tensor dequantised(const call::DequantSwigluQuant& a, const OptTensor& ends) {
     at::Tensor rows = to_double(a.x).flatten(0, -2);
     const int64_t count = rows.size(0);
     if (a.x.scalar_type() != at::kInt) return rows;
@@ -77,8 +73,6 @@ at::Tensor dequantised(const call::DequantSwigluQuant& a, const OptTensor& ends)
     if (given(a.activationScale)) rows = rows * to_double(*a.activationScale).reshape({-1, 1});
     return given(a.bias) && !early ? rows + of_rows(*a.bias, ends, count) : rows;
 }
-
-}  // namespace
 
 static void compute(const call::AddRmsNormQuant& a) {
     const at::Tensor sum = sum_of(a.x1, a.x2), normal = normalised(sum, a.gamma, a.beta, a.epsilon);
@@ -136,5 +130,3 @@ static void compute(const call::DequantSwigluQuant& a) {
     if (given(a.quantOffset)) rows = rows + of_rows(*a.quantOffset, ends, rows.size(0));
     a.y.store(rows.view(a.y.sizes()));
 }
-
-#include "vocabulary/quantization/quant_activation_rows.inc"

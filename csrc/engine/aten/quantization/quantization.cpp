@@ -5,18 +5,14 @@
 #include "engine/aten/quantization/packed_integers.h"
 #include "vocabulary/quantization/quantization_calls.h"
 
-using namespace torch_aclnn::host::aten;
-
-namespace {
-
-at::Tensor rounded(const at::Tensor& x, std::string_view mode) {
+static at::Tensor rounded(const at::Tensor& x, std::string_view mode) {
     if (mode == "floor") return at::floor(x);
     if (mode == "ceil") return at::ceil(x);
     return mode == "trunc" ? at::trunc(x) : at::round(x);
 }
 
 // Returns the values of one dimension, in a shape that broadcasts with x.
-at::Tensor along(const at::Tensor& values, const at::Tensor& x, int64_t axis) {
+static at::Tensor along(const at::Tensor& values, const at::Tensor& x, int64_t axis) {
     if (values.dim() != 1 || x.dim() < 2) return to_double(values);
     std::vector<int64_t> sizes(x.dim(), 1);
     sizes[axis < 0 ? axis + x.dim() : axis] = values.size(0);
@@ -24,12 +20,12 @@ at::Tensor along(const at::Tensor& values, const at::Tensor& x, int64_t axis) {
 }
 
 // There is one number for all of x, one for each place along the axis, or a tensor that broadcasts to x.
-BroadcastsTo of_axis(const at::Tensor& values, const at::Tensor& x, int64_t axis) {
+static BroadcastsTo of_axis(const at::Tensor& values, const at::Tensor& x, int64_t axis) {
     return values.dim() != 1 || x.dim() < 2 ? broadcasts_to(x) : broadcasts_to(shape({x.size(axis)}));
 }
 
-void quantise(const at::Tensor& x, const at::Tensor& scale, const OptTensor& offset, bool sqrt_mode, std::string_view mode, int64_t axis,
-              const PackableTensor& y) {
+static void quantise(const at::Tensor& x, const at::Tensor& scale, const OptTensor& offset, bool sqrt_mode, std::string_view mode,
+                     int64_t axis, const PackableTensor& y) {
     at::Tensor numbers = to_double(x) * along(scale, x, axis);
     if (sqrt_mode) numbers = numbers * along(scale, x, axis);
     if (given(offset)) numbers = numbers + along(*offset, x, axis);
@@ -37,7 +33,7 @@ void quantise(const at::Tensor& x, const at::Tensor& scale, const OptTensor& off
 }
 
 // Returns the rows of x times the smooth scales, which may have one row for each group of rows.
-at::Tensor smoothed(const at::Tensor& x, const OptTensor& smooth, const OptTensor& group_ends) {
+static at::Tensor smoothed(const at::Tensor& x, const OptTensor& smooth, const OptTensor& group_ends) {
     const at::Tensor numbers = to_double(x);
     if (!given(smooth)) return numbers;
     if (!given(group_ends)) return numbers * to_double(*smooth);
@@ -46,7 +42,7 @@ at::Tensor smoothed(const at::Tensor& x, const OptTensor& smooth, const OptTenso
 }
 
 // Returns the dimensions that share a scale.
-std::vector<int64_t> dims_of_one_scale(const at::Tensor& x, std::string_view rows) {
+static std::vector<int64_t> dims_of_one_scale(const at::Tensor& x, std::string_view rows) {
     if (rows == "perchannel") return {-2};
     std::vector<int64_t> dims{-1};
     if (rows == "pertensor")
@@ -54,13 +50,13 @@ std::vector<int64_t> dims_of_one_scale(const at::Tensor& x, std::string_view row
     return dims;
 }
 
-Elements scales_of(const at::Tensor& x, std::string_view rows) {
+static Elements scales_of(const at::Tensor& x, std::string_view rows) {
     if (rows == "perchannel" && x.dim() < 2) refuse("x", "at least 2 dimensions, as quantMode is perchannel", shape_text(x.sizes()));
     return elements(c10::multiply_integers(reduced(x, dims_of_one_scale(x, rows), false).sizes));
 }
 
-void quantise_dynamically(const at::Tensor& x, std::string_view rows, bool symmetric, const PackableTensor& y, at::Tensor& scale_out,
-                          const OptTensor& offset_out) {
+static void quantise_dynamically(const at::Tensor& x, std::string_view rows, bool symmetric, const PackableTensor& y, at::Tensor& scale_out,
+                                 const OptTensor& offset_out) {
     const std::vector<int64_t> dims = dims_of_one_scale(x, rows);
     const int64_t largest = y.largest(), smallest = -largest - 1;
     if (x.numel() == 0) {  // an empty tensor has no largest element
@@ -78,13 +74,13 @@ void quantise_dynamically(const at::Tensor& x, std::string_view rows, bool symme
 }
 
 // Returns the bits of a FLOAT without the lowest 13, which hardware does not read.
-at::Tensor hardware_bits(const at::Tensor& scale, bool round) {
+static at::Tensor hardware_bits(const at::Tensor& scale, bool round) {
     at::Tensor bits = at::bitwise_and(scale.contiguous().view(at::kInt).to(at::kLong), 0xFFFFFFFF);
     if (round) bits = bits + 0xFFF + at::bitwise_and(at::bitwise_right_shift(bits, 13), 1);  // to the nearest, halfway cases to even
     return at::bitwise_and(bits, 0xFFFFE000);
 }
 
-void transform_parameters(const at::Tensor& scale, const OptTensor& offset, bool round, at::Tensor& out) {
+static void transform_parameters(const at::Tensor& scale, const OptTensor& offset, bool round, at::Tensor& out) {
     at::Tensor packed = at::bitwise_or(hardware_bits(scale, round), int64_t{1} << 46);
     if (given(offset)) {
         const at::Tensor number = at::round(*offset).clamp(-256, 255).to(at::kLong);
@@ -93,18 +89,16 @@ void transform_parameters(const at::Tensor& scale, const OptTensor& offset, bool
     out.view(at::kLong).copy_(packed.reshape(out.sizes()));
 }
 
-Elements parameters(const at::Tensor& scale, const OptTensor& offset) {
+static Elements parameters(const at::Tensor& scale, const OptTensor& offset) {
     const Expected together = given(offset) ? broadcast({{"scale", scale}, {"offset", *offset}}) : shaped_like(scale);
     return elements(c10::multiply_integers(together.sizes));
 }
 
 // Returns numbers in the program's memory.
-at::Tensor host_numbers(const char* name, const float* values, uint64_t count) {
+static at::Tensor host_numbers(const char* name, const float* values, uint64_t count) {
     if (count < 1 || count > uint64_t{1} << 40) refuse(name, "at least 1 value, and no more than 2^40", std::to_string(count));
     return view_of(const_cast<float*>(values), count * sizeof(float), {static_cast<int64_t>(count)}, {1}, at::kFloat).clone();
 }
-
-}  // namespace
 
 // Divides by the scales; the zero points are integers.
 static void compute(const call::Quantize& a) {
@@ -137,5 +131,3 @@ extern "C" TORCH_ACLNN_HOST_API aclnnStatus aclnnTransQuantParam(const float* sc
         *quantParamSize = static_cast<uint64_t>(packed.numel());
     });
 }
-
-#include "vocabulary/quantization/quantization_rows.inc"

@@ -4,21 +4,15 @@
 #include "engine/aten/random/random_numbers.h"
 #include "vocabulary/random/dropout_calls.h"
 
-using namespace torch_aclnn::host::aten;
-
-namespace {
-
-at::Tensor dropped(const at::Tensor& self, const at::Tensor& mask, double scale) {
+static at::Tensor dropped(const at::Tensor& self, const at::Tensor& mask, double scale) {
     return at::where(unpacked_dropout_mask(mask, self.sizes()), upcast(self) * scale, 0);
 }
 // Zeroes elements with probability p and scales the others by 1 / (1 - p); the mask has a 1 for each element that is kept.
-void drop(at::Tensor& out, at::Tensor& mask_out, const at::Tensor& input, double p, const PhiloxStream& stream) {
+static void drop(at::Tensor& out, at::Tensor& mask_out, const at::Tensor& input, double p, const PhiloxStream& stream) {
     const at::Tensor mask = drawn_dropout_mask(mask_out.sizes(), stream, 1 - p);
     write(out, dropped(input, mask, p == 1 ? 0 : 1 / (1 - p)));
     write(mask_out, mask);
 }
-
-}  // namespace
 
 static void compute(const call::DropoutBackward& a) {
     if (a.scale == 1) return write(a.out, a.gradOutput);  // with a scale of 1 nothing was dropped, whatever the mask says
@@ -30,5 +24,3 @@ static void compute(const call::Dropout& a) {
     if (a.p == 1) return write(a.out, at::zeros_like(a.input));
     drop(a.out, a.maskOut, a.input, a.p, {uint64_t(a.seed), uint64_t(a.offset)});
 }
-
-#include "vocabulary/random/dropout_rows.inc"

@@ -3,8 +3,6 @@
 
 #include "vocabulary/random/token_sampling_calls.h"
 
-using namespace torch_aclnn::host::aten;
-
 namespace {
 
 constexpr double kNever = -std::numeric_limits<double>::infinity();
@@ -79,5 +77,3 @@ static void compute(const call::ApplyTopKTopP& a) {
     }
     write(a.out, at::empty_like(kept).scatter_(1, order, kept));
 }
-
-#include "vocabulary/random/token_sampling_rows.inc"

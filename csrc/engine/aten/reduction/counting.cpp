@@ -5,16 +5,12 @@
 
 #include "vocabulary/reduction/counting_calls.h"
 
-using namespace torch_aclnn::host::aten;
-
-namespace {
-
 // Both this type and Int128 are wide enough for the range of any two bounds, and for its product with the number of bins.
 using WideFloat = long double;
 
 // A value equal to `high` counts in the last bin.
 template <class Number>
-at::Tensor counted(const at::Tensor& values, Number low, Number high, int64_t bins) {
+static at::Tensor counted(const at::Tensor& values, Number low, Number high, int64_t bins) {
     at::Tensor counts = at::zeros({bins}, at::kLong);
     int64_t* const count = counts.data_ptr<int64_t>();
     const int64_t* const value = values.data_ptr<int64_t>();
@@ -24,14 +20,14 @@ at::Tensor counted(const at::Tensor& values, Number low, Number high, int64_t bi
     return counts;
 }
 
-bool is_int64(double number) {
+static bool is_int64(double number) {
     return number == std::trunc(number) && std::abs(number) < 0x1p63;
 }
 
 // Counts the values in `bins` ranges of equal width between low and high, as int64; ATen counts floating types only. Whole numbers between
 // whole bounds are counted without rounding. A range of one point means that of the values, and if they are all equal, one more to each
 // side.
-at::Tensor histogram(const at::Tensor& self, double low, double high, int64_t bins) {
+static at::Tensor histogram(const at::Tensor& self, double low, double high, int64_t bins) {
     const at::Tensor values = self.to(at::kLong).contiguous();
     if (values.numel() == 0) return at::zeros({bins}, at::kLong);
     if (low == high) {
@@ -40,8 +36,6 @@ at::Tensor histogram(const at::Tensor& self, double low, double high, int64_t bi
     }
     return is_int64(low) && is_int64(high) ? counted<Int128>(values, low, high, bins) : counted<WideFloat>(values, low, high, bins);
 }
-
-}  // namespace
 
 // The number of bins is the output's size: the caller knows the largest value.
 static void compute(const call::Bincount& a) {
@@ -59,5 +53,3 @@ static void compute(const call::Histc& a) {
     else
         write(a.out, at::histc(upcast(a.self), a.bins, a.min, a.max));
 }
-
-#include "vocabulary/reduction/counting_rows.inc"

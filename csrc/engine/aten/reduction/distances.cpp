@@ -2,22 +2,18 @@
 
 #include "vocabulary/reduction/distances_calls.h"
 
-using namespace torch_aclnn::host::aten;
-
-namespace {
-
-NamedShape square(const NamedShape& matrices) {
+static NamedShape square(const NamedShape& matrices) {
     const size_t rank = matrices.sizes.size();
     if (rank < 2 || matrices.sizes[rank - 1] != matrices.sizes[rank - 2])
         refuse(matrices.name, "square matrices", shape_text(matrices.sizes));
     return matrices;
 }
-Expected of_matrices(const NamedShape& matrices) {
+static Expected of_matrices(const NamedShape& matrices) {
     return square(matrices).sizes.slice(0, matrices.sizes.size() - 2);
 }
 
 // The shape of the distances from each point of x1 to each point of x2, for batches that broadcast.
-Expected distances(const at::Tensor& x1, const at::Tensor& x2) {
+static Expected distances(const at::Tensor& x1, const at::Tensor& x2) {
     NamedShape batch1("x1", x1), batch2("x2", x2);
     for (NamedShape* points : {&batch1, &batch2}) {
         if (points->sizes.size() < 2) refuse(points->name, "at least 2 dimensions", shape_text(points->sizes));
@@ -31,19 +27,17 @@ Expected distances(const at::Tensor& x1, const at::Tensor& x2) {
 }
 
 // The order of the norm, for which -1 stands for infinity.
-double order(float p) {
+static double order(float p) {
     return p == -1 ? kInfinity : p;
 }
 
-Expected of_points(const at::Tensor& points) {
+static Expected of_points(const at::Tensor& points) {
     return points.sizes().slice(0, 2);
 }
 // Returns the gradient, by the points themselves, of the squared distances from each point to the one that its index names.
-at::Tensor to_nearest(const at::Tensor& from, const at::Tensor& to, const at::Tensor& index, const at::Tensor& grad) {
+static at::Tensor to_nearest(const at::Tensor& from, const at::Tensor& to, const at::Tensor& index, const at::Tensor& grad) {
     return 2 * upcast(grad).unsqueeze(-1) * (upcast(from) - upcast(to).gather(1, index));
 }
-
-}  // namespace
 
 static void compute(const call::Cdist& a) {
     constexpr int64_t kNoProducts = 2;
@@ -61,5 +55,3 @@ static void compute(const call::ChamferDistanceBackward& a) {
     write(a.gradXyz1, of_first.scatter_add(1, nearest2, -of_second));
     write(a.gradXyz2, of_second.scatter_add(1, nearest1, -of_first));
 }
-
-#include "vocabulary/reduction/distances_rows.inc"

@@ -2,8 +2,6 @@
 
 #include "vocabulary/reduction/reduction_calls.h"
 
-using namespace torch_aclnn::host::aten;
-
 // ATen counts no booleans in booleans, and multiplies half types in the half type.
 static at::ScalarType sum_type(const at::Tensor& out) {
     return out.scalar_type() == at::kBool ? at::kLong : out.scalar_type();
@@ -55,5 +53,3 @@ static void compute(const call::Aminmax& a) {
     at::amin_out(a.minOut, a.self, a.dim, a.keepdim);
     at::amax_out(a.maxOut, a.self, a.dim, a.keepdim);
 }
-
-#include "vocabulary/reduction/reduction_rows.inc"

@@ -2,8 +2,6 @@
 
 #include "vocabulary/reduction/sorting_calls.h"
 
-using namespace torch_aclnn::host::aten;
-
 // There is one sequence for all, or one for each row of self.
 static Expected searched(const at::Tensor& self, const at::Tensor& sequence) {
     const bool fits =
@@ -54,5 +52,3 @@ static void compute(const call::UniqueConsecutive& a) {
     if (a.returnInverse) write(a.inverseOut, inverse);
     if (a.returnCounts) a.countsOut.pack(counts);
 }
-
-#include "vocabulary/reduction/sorting_rows.inc"

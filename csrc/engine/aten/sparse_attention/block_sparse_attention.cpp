@@ -3,8 +3,6 @@
 #include "engine/aten/sparse_attention/multiple_sequences.h"
 #include "vocabulary/sparse_attention/block_sparse_attention_calls.h"
 
-using namespace torch_aclnn::host::aten;
-
 namespace {
 
 // Sequences of a batch as {heads, positions, features} each (BNSD), or below each other (TND); the lengths are each sequence's own.
@@ -63,8 +61,7 @@ struct BlockSparseAttention {
 
     // Calls `use` with the attention of a sequence and with functions that cut its part out of tensors like the query and like the key, as
     // {positions, heads, ...}.
-    template <class Use>
-    void for_each(Use use) const {
+    void for_each(auto use) const {
         int64_t query_first = 0, key_first = 0;
         for (int64_t i = 0; i < sequences(); i++) {
             const int64_t rows = given_lengths(query_lengths) ? (*query_lengths)[i] : query.size(2);
@@ -111,5 +108,3 @@ static void compute(const call::BlockSparseAttentionGrad& a) {
         of_key(a.dValue).copy_(of.value);
     });
 }
-
-#include "vocabulary/sparse_attention/block_sparse_attention_rows.inc"

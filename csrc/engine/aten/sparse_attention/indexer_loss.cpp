@@ -4,20 +4,15 @@
 #include "engine/aten/sparse_attention/lightning_indexer.h"
 #include "vocabulary/sparse_attention/indexer_loss_calls.h"
 
-using namespace torch_aclnn::host::aten;
-
-namespace {
-
-template <class Arguments>
-TokenSequences loss_sequences(const Arguments& a) {
+static TokenSequences loss_sequences(const auto& a) {
     return {a.layout,        a.layout,       lengths_tensor(a.actualSeqQlen), lengths_tensor(a.actualSeqKlen), std::nullopt,
             "actualSeqQlen", "actualSeqKlen"};
 }
 
 // Returns what the attention gives to each of {rows, columns}. The maximum and the sum of each head's scores are those of the attention
 // itself, so that the exponentials are its probabilities.
-at::Tensor attended(const call::DenseLightningIndexerGradKLLoss& a, const TokenSequences& s, const TokenSpan& q, const TokenSpan& k,
-                    const at::Tensor& allowed) {
+static at::Tensor attended(const call::DenseLightningIndexerGradKLLoss& a, const TokenSequences& s, const TokenSpan& q, const TokenSpan& k,
+                           const at::Tensor& allowed) {
     const auto scores = [&](const at::Tensor& one, const at::Tensor& other) {
         const at::Tensor rows = upcast(s.of_query(one, q)).transpose(0, 1), columns = upcast(s.of_key(other, k)).permute({1, 2, 0});
         return at::matmul(rows, columns.repeat_interleave(rows.size(0) / columns.size(0), 0));
@@ -29,8 +24,6 @@ at::Tensor attended(const call::DenseLightningIndexerGradKLLoss& a, const TokenS
     const at::Tensor sum = powers.masked_fill(allowed.logical_not(), 0).sum(0);
     return sum / sum.sum(1, true).clamp_min(std::numeric_limits<float>::min());
 }
-
-}  // namespace
 
 static void compute(const call::DenseLightningIndexerSoftmaxLse& a) {
     const TokenSequences s = loss_sequences(a);
@@ -71,5 +64,3 @@ static void compute(const call::DenseLightningIndexerGradKLLoss& a) {
         s.of_query(a.dWeights, q).copy_(of.weights);
     });
 }
-
-#include "vocabulary/sparse_attention/indexer_loss_rows.inc"

@@ -3,12 +3,8 @@
 
 #include "vocabulary/sparse_attention/lightning_indexer_calls.h"
 
-using namespace torch_aclnn::host::aten;
-
-namespace {
-
 // Writes the places of the largest scores of each row, and the scores. Behind those that there are, the places are -1.
-void choose(const at::Tensor& scores, const at::Tensor& places, const OptTensor& values) {
+static void choose(const at::Tensor& scores, const at::Tensor& places, const OptTensor& values) {
     const int64_t count = std::min(places.size(2), scores.size(2));
     const auto [sorted, order] = at::sort(scores, true, 2, true);
     const at::Tensor best = sorted.narrow(2, 0, count), from = order.narrow(2, 0, count).masked_fill(best.eq(-kInfinity), -1);
@@ -16,8 +12,8 @@ void choose(const at::Tensor& scores, const at::Tensor& places, const OptTensor&
     if (values) values->narrow(2, 0, count).copy_(best.transpose(0, 1));
 }
 
-void index(const TokenSequences& s, const at::Tensor& query, const at::Tensor& key, const at::Tensor& weights, int64_t mode,
-           const at::Tensor& places, const OptTensor& values) {
+static void index(const TokenSequences& s, const at::Tensor& query, const at::Tensor& key, const at::Tensor& weights, int64_t mode,
+                  const at::Tensor& places, const OptTensor& values) {
     places.fill_(-1);
     if (values) values->fill_(-kInfinity);
     s.for_each(query, key, [&](const TokenSpan& q, const TokenSpan& k) {
@@ -27,17 +23,14 @@ void index(const TokenSequences& s, const at::Tensor& query, const at::Tensor& k
     });
 }
 
-template <class Arguments>
-TokenSequences indexed_sequences(const Arguments& a) {
+static TokenSequences indexed_sequences(const auto& a) {
     return {a.layoutQuery,           a.layoutKey,          a.actualSeqLengthsQuery, a.actualSeqLengthsKey, a.blockTable,
             "actualSeqLengthsQuery", "actualSeqLengthsKey"};
 }
-TokenSequences indexed_sequences(const call::LightningIndexerGrad& a) {
+static TokenSequences indexed_sequences(const call::LightningIndexerGrad& a) {
     return {
         a.layout, a.layout, a.actualSeqLengthsQuery, a.actualSeqLengthsKey, std::nullopt, "actualSeqLengthsQuery", "actualSeqLengthsKey"};
 }
-
-}  // namespace
 
 static void compute(const call::LightningIndexer& a) {
     index(indexed_sequences(a), a.query, a.key, a.weights, a.sparseMode, a.sparseIndicesOut,
@@ -66,5 +59,3 @@ static void compute(const call::LightningIndexerGrad& a) {
         s.of_query(a.dWeights, q).copy_(of.weights);
     });
 }
-
-#include "vocabulary/sparse_attention/lightning_indexer_rows.inc"

@@ -1,33 +1,30 @@
 #include "engine/aten/sparse_attention/multiple_sequences.h"
 
 namespace torch_aclnn::host::aten {
-namespace {
 
-at::Tensor heads_first(const at::Tensor& tensor, int64_t heads) {
+static at::Tensor heads_first(const at::Tensor& tensor, int64_t heads) {
     const at::Tensor first = upcast(tensor).transpose(0, 1);
     return first.size(0) == heads ? first : first.repeat_interleave(heads / first.size(0), 0);
 }
 
-void require_lengths(const char* name, const OptTensor& lengths, bool needed, int64_t count) {
+static void require_lengths(const char* name, const OptTensor& lengths, bool needed, int64_t count) {
     if (needed && !given(lengths)) refuse_null(name, "for a layout that is not BSND");
     if (given(lengths) && (lengths->dim() != 1 || (count >= 0 && lengths->size(0) != count)))
         refuse(name, count < 0 ? "1 dimension" : c10::str("the shape [", count, "]"), shape_text(lengths->sizes()));
 }
 
-TokenSpan span(std::string_view layout, const OptTensor& lengths, int64_t i, int64_t whole) {
+static TokenSpan span(std::string_view layout, const OptTensor& lengths, int64_t i, int64_t whole) {
     if (!given(lengths)) return {i, 0, whole};
     const int64_t length = lengths->select(0, i).item<int64_t>();
     if (layout != "TND") return {i, 0, length};
     const int64_t first = i == 0 ? 0 : lengths->select(0, i - 1).item<int64_t>();
     return {i, first, length - first};
 }
-void check_lengths(const char* name, const OptTensor& lengths, std::string_view layout, int64_t whole) {
+static void check_lengths(const char* name, const OptTensor& lengths, std::string_view layout, int64_t whole) {
     if (!given(lengths)) return;
     require_range(name, *lengths, 0, whole + 1);
     if (layout == "TND") require_range(name, at::diff(*lengths), 0, whole + 1);
 }
-
-}  // namespace
 
 void TokenSequences::require(const NamedShape& query, const NamedShape& key) const {
     const auto require_rank = [](const NamedShape& shape, std::string_view layout) {

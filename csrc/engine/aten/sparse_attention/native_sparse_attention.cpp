@@ -4,12 +4,8 @@
 
 #include "vocabulary/sparse_attention/native_sparse_attention_calls.h"
 
-using namespace torch_aclnn::host::aten;
-
-namespace {
-
 // Calls `use` with the first position of each sequence, its length, and the number of its first block.
-void for_each_end(at::IntArrayRef ends, const Blocks& blocks, const std::function<void(int64_t, int64_t, int64_t)>& use) {
+static void for_each_end(at::IntArrayRef ends, const Blocks& blocks, const std::function<void(int64_t, int64_t, int64_t)>& use) {
     int64_t first = 0, block = 0;
     for (const int64_t end : ends) {
         if (blocks.count(end - first) > 0) use(first, end - first, block);
@@ -17,45 +13,40 @@ void for_each_end(at::IntArrayRef ends, const Blocks& blocks, const std::functio
         first = end;
     }
 }
-int64_t all_blocks(at::IntArrayRef ends, const Blocks& blocks) {
+static int64_t all_blocks(at::IntArrayRef ends, const Blocks& blocks) {
     int64_t count = 0;
     for_each_end(ends, blocks, [&](int64_t, int64_t length, int64_t) { count += blocks.count(length); });
     return count;
 }
 
-at::Tensor cut(const at::Tensor& mask, int64_t rows, int64_t columns) {
+static at::Tensor cut(const at::Tensor& mask, int64_t rows, int64_t columns) {
     return mask.narrow(-2, 0, rows).narrow(-1, 0, columns).to(at::kBool);
 }
 // Writes eight equal numbers for each token and head.
-void write_statistic(const at::Tensor& out, const at::Tensor& numbers) {
+static void write_statistic(const at::Tensor& out, const at::Tensor& numbers) {
     out.copy_(numbers.transpose(0, 1).expand_as(out));
 }
-Expected statistics_of_token(const at::Tensor& query) {
+static Expected statistics_of_token(const at::Tensor& query) {
     return shape({query.size(0), query.size(1), 8});
 }
 
-TokenSequences packed_sequences(const OptNumbers& query, const OptNumbers& key, const char* key_name) {
+static TokenSequences packed_sequences(const OptNumbers& query, const OptNumbers& key, const char* key_name) {
     return {"TND", "TND", lengths_tensor(query), lengths_tensor(key), std::nullopt, "actualSeqQLen", key_name};
 }
-int64_t length_of(at::IntArrayRef ends, size_t sequence) {
+static int64_t length_of(at::IntArrayRef ends, size_t sequence) {
     return ends[sequence] - (sequence == 0 ? 0 : ends[sequence - 1]);
 }
 
-template <class Arguments>
-TokenSequences selected_sequences(const Arguments& a) {
+static TokenSequences selected_sequences(const auto& a) {
     return packed_sequences(a.actualSeqQLen, a.actualSeqKvLen, "actualSeqKvLen");
 }
-template <class Arguments>
-void require_selected(const Arguments& a) {
+static void require_selected(const auto& a) {
     selected_sequences(a).require({"query", a.query}, {"key", a.key});
     require_between("headNum", a.headNum, a.query.size(1), a.query.size(1));
 }
-template <class Arguments>
-SelectedAttention selected_attention(const Arguments& a) {
+static SelectedAttention selected_attention(const auto& a) {
     return {a.query, a.key, a.value, a.topkIndices, a.attenMask, a.selectBlockSize, a.scaleValue};
 }
-
-}  // namespace
 
 static void compute(const call::NsaCompress& a) {
     const at::Tensor weights = upcast(a.weight).t().unsqueeze(1);  // {heads, 1, size}
@@ -130,5 +121,3 @@ static void compute(const call::NsaSelectedAttentionGrad& a) {
         s.of_key(a.valueGrad, k).copy_(of.value);
     });
 }
-
-#include "vocabulary/sparse_attention/native_sparse_attention_rows.inc"

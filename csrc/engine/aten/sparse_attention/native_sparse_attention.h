@@ -13,8 +13,7 @@ struct Blocks {
     at::Tensor of(const at::Tensor& x) const { return x.unfold(0, size, stride); }
 };
 
-template <class Arguments>
-Blocks compressed_blocks(const Arguments& a) {
+Blocks compressed_blocks(const auto& a) {
     return {a.compressBlockSize, a.compressStride};
 }
 

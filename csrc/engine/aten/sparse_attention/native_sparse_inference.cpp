@@ -2,8 +2,6 @@
 #include "engine/aten/sparse_attention/native_sparse_attention.h"
 #include "vocabulary/sparse_attention/native_sparse_inference_calls.h"
 
-using namespace torch_aclnn::host::aten;
-
 namespace {
 
 // Tensors of inference, as {batch, positions, heads, features} and {blocks, positions, heads, features}. The layout TND has one query for
@@ -53,8 +51,7 @@ struct InferredTokens {
 
 }  // namespace
 
-template <class Arguments>
-static InferredTokens inferred_tokens(const Arguments& a) {
+static InferredTokens inferred_tokens(const auto& a) {
     return {a.layout, a.headNum, a.keyValueHeadNum};
 }
 
@@ -110,5 +107,3 @@ static void compute(const call::NsaSelectedAttentionInfer& a) {
         s.of_query(out, q).copy_(selected.of(s, q, k).result());
     });
 }
-
-#include "vocabulary/sparse_attention/native_sparse_inference_rows.inc"

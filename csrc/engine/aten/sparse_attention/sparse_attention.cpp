@@ -2,8 +2,6 @@
 #include "engine/aten/sparse_attention/multiple_sequences.h"
 #include "vocabulary/sparse_attention/sparse_attention_calls.h"
 
-using namespace torch_aclnn::host::aten;
-
 namespace {
 
 struct SparseAttention {
@@ -67,8 +65,7 @@ struct PackedKey {
     }
 };
 
-template <class Arguments>
-TokenSequences sparse_sequences(const Arguments& a) {
+TokenSequences sparse_sequences(const auto& a) {
     return {a.layoutQuery,           a.layoutKv,          a.actualSeqLengthsQuery, a.actualSeqLengthsKv, a.blockTable,
             "actualSeqLengthsQuery", "actualSeqLengthsKv"};
 }
@@ -113,5 +110,3 @@ static void compute(const call::KvQuantSparseFlashAttention& a) {
     SparseAttention{a.query, key, value, a.sparseIndices, a.sparseBlockSize, a.scaleValue, a.sparseMode, a.sinks, sparse_sequences(a)}
         .forward(a.attentionOut, std::nullopt, std::nullopt);
 }
-
-#include "vocabulary/sparse_attention/sparse_attention_rows.inc"

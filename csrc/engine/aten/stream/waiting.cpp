@@ -13,5 +13,3 @@ struct Cycles : Exactly<1> {
     }
 };
 }  // namespace torch_aclnn::host::aten::kind
-
-#include "vocabulary/stream/waiting_rows.inc"

@@ -2,8 +2,6 @@
 
 #include "vocabulary/training/cross_entropy_calls.h"
 
-using namespace torch_aclnn::host::aten;
-
 namespace {
 
 at::Tensor classes_of(const at::Tensor& targets, int64_t classes, int64_t ignored) {
@@ -64,5 +62,3 @@ static void compute(const call::CrossEntropyLossGrad& a) {
     const at::Tensor grad = upcast(a.gradLoss).expand({a.logProb.size(0)}) / terms.divisor();
     write(a.out, terms.of_counted_rows((own * (1 - a.labelSmoothing) + smooth * (a.labelSmoothing / classes)) * grad.unsqueeze(1)));
 }
-
-#include "vocabulary/training/cross_entropy_rows.inc"

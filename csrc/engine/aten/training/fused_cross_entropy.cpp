@@ -1,27 +1,19 @@
 // The loss of a classification whose classes are spread over ranks, with the product that makes the logits: what each rank computes before
 // the ranks exchange their maxima, and after that, and the gradients.
 
-#include "engine/aten/adapter/adapter.h"
-
-using namespace torch_aclnn::host::aten;
-
-namespace {
+#include "vocabulary/training/fused_cross_entropy_calls.h"
 
 // Packs bits from the highest of each byte on; unused bits of the last byte are set.
-at::Tensor packed_bits(const at::Tensor& truth) {
+static at::Tensor packed_bits(const at::Tensor& truth) {
     const int64_t bytes = (truth.numel() + 7) / 8;
     at::Tensor bits = at::ones({bytes * 8}, at::kInt);
     bits.narrow(0, 0, truth.numel()).copy_(truth);
     return (bits.view({bytes, 8}) * at::bitwise_left_shift(at::ones({8}, at::kInt), at::arange(7, -1, -1, at::kInt))).sum(1);
 }
-at::Tensor unpacked_bits(const at::Tensor& bytes, int64_t count) {
+static at::Tensor unpacked_bits(const at::Tensor& bytes, int64_t count) {
     const at::Tensor bits = at::bitwise_right_shift(bytes.to(at::kInt).unsqueeze(1), at::arange(7, -1, -1, at::kInt));
     return at::bitwise_and(bits, 1).flatten().narrow(0, 0, count);
 }
-
-}  // namespace
-
-#include "vocabulary/training/fused_cross_entropy_calls.h"
 
 static void compute(const call::FusedLinearOnlineMaxSum& a) {
     if (a.input.size(0) == 0) return;
@@ -51,5 +43,3 @@ static void compute(const call::FusedLinearCrossEntropyLossGrad& a) {
     write(a.inputGrad, at::matmul(of_logits, upcast(a.weight)));
     write(a.weightGrad, at::matmul(of_logits.t(), upcast(a.input)));
 }
-
-#include "vocabulary/training/fused_cross_entropy_rows.inc"

@@ -2,8 +2,6 @@
 
 #include "vocabulary/training/loss_calls.h"
 
-using namespace torch_aclnn::host::aten;
-
 namespace {
 
 // Each element has a loss, or there is one for all, which some callers give a dimension.
@@ -100,8 +98,7 @@ at::Tensor soft_margin_backward(const at::Tensor& grad_output, const at::Tensor&
 
 }  // namespace
 
-template <class Arguments>
-static Ctc ctc(const Arguments& a) {
+static Ctc ctc(const auto& a) {
     return {a.logProbs, a.targets, a.inputLengths, a.targetLengths};
 }
 
@@ -166,5 +163,3 @@ static void compute(const call::SoftmaxCrossEntropyWithLogits& a) {
     write(a.loss, (wanted * logarithms).sum(1).neg());
     write(a.backprop, logarithms.exp() - wanted);
 }
-
-#include "vocabulary/training/loss_rows.inc"

@@ -4,8 +4,6 @@
 #include "engine/aten/training/adam.h"
 #include "vocabulary/training/optimizer_calls.h"
 
-using namespace torch_aclnn::host::aten;
-
 // torch_npu passes the first two tensors again as the results.
 static void compute(const call::AmpUpdateScale& a) {
     at::Tensor scale = a.currentScale.clone(), tracker = a.growthTracker.clone();
@@ -108,5 +106,3 @@ static Expected in_rows(int64_t count, int64_t size) {
     require_divisor("size", size, count);
     return shape({size, count / size});
 }
-
-#include "vocabulary/training/optimizer_rows.inc"

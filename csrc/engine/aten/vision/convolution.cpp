@@ -4,8 +4,6 @@
 #include "engine/aten/quantization/packed_integers.h"
 #include "vocabulary/vision/convolution_calls.h"
 
-using namespace torch_aclnn::host::aten;
-
 namespace {
 
 int64_t counted(const char* name, Int128 size) {
@@ -181,5 +179,3 @@ static void compute(const call::ConvTbcBackward& a) {
                                      operand(a.weight, a.cubeMathType).contiguous(), upcast(a.bias), a.pad),
                a.gradInput, a.gradWeight, a.gradBias);
 }
-
-#include "vocabulary/vision/convolution_rows.inc"

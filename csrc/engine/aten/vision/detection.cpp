@@ -6,8 +6,6 @@
 #include "engine/aten/vision/boxes.h"
 #include "vocabulary/vision/detection_calls.h"
 
-using namespace torch_aclnn::host::aten;
-
 namespace {
 
 // Where a convolution samples: four pixels around each position, and how much of each. Positions are in the order of the output's rows, the
@@ -59,8 +57,7 @@ struct Deformation {
 
 // Calls the function with the positions of each of the four pixels in the image {channels, height times width}, where there is none with
 // zeros for what it takes; what it takes; and how that changes with the two coordinates.
-template <class Function>
-void each_neighbour(const at::Tensor& y, const at::Tensor& x, int64_t height, int64_t width, Function function) {
+void each_neighbour(const at::Tensor& y, const at::Tensor& x, int64_t height, int64_t width, auto function) {
     const at::Tensor top = y.floor(), left = x.floor(), down = y - top, right = x - left;
     for (const bool lower : {false, true})
         for (const bool farther : {false, true}) {
@@ -95,8 +92,7 @@ at::Tensor by_image(const at::Tensor& tensor, const at::Tensor& value) {
 
 }  // namespace
 
-template <class Arguments>
-static Deformation deformation(const Arguments& a) {
+static Deformation deformation(const auto& a) {
     return {a.kernelSize, a.stride, a.padding, a.dilation, a.groups, a.deformableGroups, a.modulated};
 }
 
@@ -162,8 +158,7 @@ static void compute(const call::DeformableConv2dBackward& a) {
 
 // Calls the function for each level and pixel around its samples: with the level, the positions in all levels of each image and head
 // {images times heads, samples, 1}, and what each_neighbour says of them.
-template <class Arguments, class Function>
-static void each_sample(const Arguments& a, Function function) {
+static void each_sample(const auto& a, auto function) {
     const at::Tensor sizes = a.spatialShape.to(at::kLong), starts = a.levelStartIndex.to(at::kLong), locations = by_head(a.location);
     const int64_t bound = a.value.size(1) + 1;
     require_indices("spatialShape", sizes, int64_t{1} << 31);
@@ -206,5 +201,3 @@ static void compute(const call::MultiScaleDeformableAttentionGrad& a) {
     write(a.gradLocation, by_image(of_location, a.value));
     write(a.gradAttnWeight, by_image(of_attention, a.value));
 }
-
-#include "vocabulary/vision/detection_rows.inc"

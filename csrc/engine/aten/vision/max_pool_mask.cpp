@@ -8,22 +8,20 @@
 #include "engine/aten/adapter/relations.h"
 
 namespace torch_aclnn::host::aten {
-namespace {
 
 constexpr int64_t kLargestWindow = std::numeric_limits<int16_t>::max();
 
-int64_t at_axis(at::IntArrayRef values, size_t axis) {
+static int64_t at_axis(at::IntArrayRef values, size_t axis) {
     return values.size() == 1 ? values[0] : values.at(axis);
 }
 
-int64_t bytes_of_plane(const at::Tensor& mask) {
+static int64_t bytes_of_plane(const at::Tensor& mask) {
     return mask.size(-1) * mask.size(-2);
 }
 
 // Calls `row` for each row of outputs, with its number in the plane, the positions of the maxima in the input's plane, and their positions
 // in the windows.
-template <class Row>
-void for_each_row(const at::Tensor& positions, const at::Tensor& mask, const Row& row) {
+static void for_each_row(const at::Tensor& positions, const at::Tensor& mask, const auto& row) {
     constexpr int64_t kElementsPerTask = 1 << 14;
     const int64_t rows = positions.size(-2), columns = positions.size(-1);
     if (positions.numel() == 0) return;
@@ -35,12 +33,10 @@ void for_each_row(const at::Tensor& positions, const at::Tensor& mask, const Row
     });
 }
 
-[[noreturn]] void refuse_position(int position, size_t elements) {
+[[noreturn]] static void refuse_position(int position, size_t elements) {
     refuse("indices", c10::str("a mask that aclnnMaxPool2dWithMask wrote for these windows of ", elements, " elements"),
            c10::str("position ", position));
 }
-
-}  // namespace
 
 void require_mask(const at::Tensor& mask, at::IntArrayRef output_sizes, at::IntArrayRef kernel) {
     if (at_axis(kernel, 0) < 1 || at_axis(kernel, 1) < 1 || at_axis(kernel, 0) > kLargestWindow / at_axis(kernel, 1))

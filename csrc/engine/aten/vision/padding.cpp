@@ -4,10 +4,8 @@
 
 using namespace torch_aclnn::host::aten;
 
-namespace {
-
 // The shape after padding. Refuses negative paddings that leave fewer than `least` elements in a dimension.
-Expected padded(const at::Tensor& self, at::IntArrayRef padding, int64_t least) {
+static Expected padded(const at::Tensor& self, at::IntArrayRef padding, int64_t least) {
     if (padding.size() % 2 != 0 || static_cast<int64_t>(padding.size()) > 2 * self.dim())
         refuse("padding", c10::str("two values for each of at most ", self.dim(), " dimensions"), std::to_string(padding.size()));
     Expected expected = like(self);
@@ -22,7 +20,7 @@ Expected padded(const at::Tensor& self, at::IntArrayRef padding, int64_t least) 
 }
 
 // The input has channels and as many directions as there are pairs of paddings; there may be no batch. Only the batch may be empty.
-Expected replicated(const at::Tensor& self, at::IntArrayRef padding) {
+static Expected replicated(const at::Tensor& self, at::IntArrayRef padding) {
     const Expected expected = padded(self, padding, 1);
     const auto directions = static_cast<int64_t>(padding.size() / 2);
     const bool batched = self.dim() == directions + 2;
@@ -34,7 +32,7 @@ Expected replicated(const at::Tensor& self, at::IntArrayRef padding) {
 }
 
 // A reflection repeats each element at most once, and not the one at the edge. A circle leaves one out as well.
-Expected reflected(const at::Tensor& self, at::IntArrayRef padding) {
+static Expected reflected(const at::Tensor& self, at::IntArrayRef padding) {
     const Expected expected = replicated(self, padding);
     for (size_t i = 0; i < padding.size(); i++) {
         const int64_t size = self.size(-1 - static_cast<int64_t>(i / 2));
@@ -45,7 +43,7 @@ Expected reflected(const at::Tensor& self, at::IntArrayRef padding) {
 
 // A negative padding leaves a part of a direction, of which the other padding is the circle. ATen repeats memory that it has not written
 // where the circle is shorter.
-Expected wrapped(const at::Tensor& self, at::IntArrayRef padding) {
+static Expected wrapped(const at::Tensor& self, at::IntArrayRef padding) {
     const Expected expected = reflected(self, padding);
     for (size_t i = 0; i < padding.size(); i += 2) {
         const auto [low, high] = std::minmax(padding[i], padding[i + 1]);
@@ -55,7 +53,3 @@ Expected wrapped(const at::Tensor& self, at::IntArrayRef padding) {
     }
     return expected;
 }
-
-}  // namespace
-
-#include "vocabulary/vision/padding_rows.inc"

@@ -5,16 +5,13 @@
 #include "vocabulary/vision/pooling_calls.h"
 
 using namespace torch_aclnn::host;
-using namespace torch_aclnn::host::aten;
 
-namespace {
-
-std::optional<int64_t> divisor(int64_t override) {
+static std::optional<int64_t> divisor(int64_t override) {
     return override == 0 ? std::nullopt : std::optional(override);
 }
 
 // A window lies within the padded input, and at least half of it within the input itself.
-void require_half(at::IntArrayRef padding, at::IntArrayRef kernel, at::IntArrayRef dilation, const char* name = "padding") {
+static void require_half(at::IntArrayRef padding, at::IntArrayRef kernel, at::IntArrayRef dilation, const char* name = "padding") {
     for (size_t d = 0; d < std::max({padding.size(), kernel.size(), dilation.size()}); d++) {
         const Int128 largest = (Int128(at_direction(kernel, d) - 1) * at_direction(dilation, d) + 1) / 2;
         if (at_direction(padding, d) > largest)
@@ -24,7 +21,7 @@ void require_half(at::IntArrayRef padding, at::IntArrayRef kernel, at::IntArrayR
 
 // The input has channels and so many directions; there may be no batch. Only the batch may be empty; `from` is the first of the other
 // dimensions.
-void require_planes(const at::Tensor& self, int64_t directions, int64_t from) {
+static void require_planes(const at::Tensor& self, int64_t directions, int64_t from) {
     const at::IntArrayRef sizes = self.sizes();
     if (self.dim() != directions + 1 && self.dim() != directions + 2)
         refuse("self", c10::str(directions + 1, " or ", directions + 2, " dimensions"), shape_text(sizes));
@@ -33,15 +30,15 @@ void require_planes(const at::Tensor& self, int64_t directions, int64_t from) {
 }
 
 // Returns how many windows fit, where the last one may lie partly behind the padded input in ceil mode.
-int64_t windows(int64_t size, int64_t kernel, int64_t stride, int64_t padding, int64_t dilation, bool ceil_mode) {
+static int64_t windows(int64_t size, int64_t kernel, int64_t stride, int64_t padding, int64_t dilation, bool ceil_mode) {
     const Int128 steps = Int128(size) + 2 * Int128(padding) - Int128(dilation) * (kernel - 1) - 1 + (ceil_mode ? stride - 1 : 0);
     if (steps < 0) return 0;
     const Int128 count = steps / stride + 1;
     return static_cast<int64_t>(ceil_mode && (count - 1) * stride >= Int128(size) + padding ? count - 1 : count);
 }
 
-Expected pooled(const at::Tensor& self, size_t directions, at::IntArrayRef kernel, at::IntArrayRef stride, at::IntArrayRef padding,
-                at::IntArrayRef dilation, bool ceil_mode) {
+static Expected pooled(const at::Tensor& self, size_t directions, at::IntArrayRef kernel, at::IntArrayRef stride, at::IntArrayRef padding,
+                       at::IntArrayRef dilation, bool ceil_mode) {
     require_planes(self, static_cast<int64_t>(directions), -1 - static_cast<int64_t>(directions));
     Expected expected = like(self);
     for (size_t d = 0; d < directions; d++) {
@@ -54,39 +51,39 @@ Expected pooled(const at::Tensor& self, size_t directions, at::IntArrayRef kerne
 }
 
 // Returns the shape of self with other sizes of the last dimensions.
-Expected with_planes(const at::Tensor& self, at::IntArrayRef sizes) {
+static Expected with_planes(const at::Tensor& self, at::IntArrayRef sizes) {
     Expected expected = like(self);
     std::copy(sizes.begin(), sizes.end(), expected.sizes.end() - static_cast<int64_t>(sizes.size()));
     return expected;
 }
 // The mean of no elements is refused, but there may be no channels.
-Expected adaptively_averaged(const at::Tensor& self, at::IntArrayRef sizes) {
+static Expected adaptively_averaged(const at::Tensor& self, at::IntArrayRef sizes) {
     require_planes(self, static_cast<int64_t>(sizes.size()), -static_cast<int64_t>(sizes.size()));
     return with_planes(self, sizes);
 }
-Expected adaptively_maximised(const at::Tensor& self, at::IntArrayRef sizes) {
+static Expected adaptively_maximised(const at::Tensor& self, at::IntArrayRef sizes) {
     require_planes(self, static_cast<int64_t>(sizes.size()), 1 - self.dim());
     return with_planes(self, sizes);
 }
 // A gradient has the sizes of the result.
-Expected adaptive_gradient(const at::Tensor& self, const at::Tensor& grad, int64_t directions) {
+static Expected adaptive_gradient(const at::Tensor& self, const at::Tensor& grad, int64_t directions) {
     require_planes(self, directions, 1 - self.dim());
     if (grad.dim() != self.dim()) refuse("gradOutput", c10::str(self.dim(), " dimensions"), shape_text(grad.sizes()));
     return with_planes(self, grad.sizes().slice(grad.dim() - directions));
 }
 
 // Returns flat positions in planes or volumes of those sizes, on which ATen relies.
-at::Tensor positions_in(at::IntArrayRef sizes, const at::Tensor& indices) {
+static at::Tensor positions_in(at::IntArrayRef sizes, const at::Tensor& indices) {
     const at::Tensor positions = indices.to(at::kLong).contiguous();
     require_indices("indices", positions, c10::multiply_integers(sizes));
     return positions;
 }
-at::Tensor positions_in(const at::Tensor& self, int64_t directions, const at::Tensor& indices) {
+static at::Tensor positions_in(const at::Tensor& self, int64_t directions, const at::Tensor& indices) {
     return positions_in(self.sizes().slice(self.dim() - directions), indices);
 }
 
 // Copies each element to its position, with elements of any data type.
-at::Tensor unpooled(const at::Tensor& self, const at::Tensor& indices, at::IntArrayRef sizes, const at::Tensor& out) {
+static at::Tensor unpooled(const at::Tensor& self, const at::Tensor& indices, at::IntArrayRef sizes, const at::Tensor& out) {
     const auto directions = static_cast<int64_t>(sizes.size());
     const auto flat = [&](const at::Tensor& tensor) { return tensor.flatten(-directions, -1); };
     const at::Tensor places = flat(at::zeros(out.sizes(), self.options()));
@@ -94,29 +91,27 @@ at::Tensor unpooled(const at::Tensor& self, const at::Tensor& indices, at::IntAr
 }
 
 // The documents list INT64; Ascend910B takes INT32 as well.
-void require_unpooling_indices(const at::Tensor& indices) {
+static void require_unpooling_indices(const at::Tensor& indices) {
     if (config().strict && indices.scalar_type() == at::kInt) refuse("indices", "INT64, as TORCH_ACLNN_HOST_MODE=strict asks", "INT32");
 }
 
 // The limit was found on hardware and is not in the document.
-void require_dense_window_if_strict(at::IntArrayRef dilation) {
+static void require_dense_window_if_strict(at::IntArrayRef dilation) {
     if (config().strict && std::any_of(dilation.begin(), dilation.end(), [](int64_t step) { return step != 1; }))
         refuse("dilation", "1, as TORCH_ACLNN_HOST_MODE=strict asks", c10::str(dilation));
 }
 
 // Checks a list of aclnnMaxPool, which has a number for each end of each direction, for each direction, or for all.
-void require_ends(const char* name, at::IntArrayRef values) {
+static void require_ends(const char* name, at::IntArrayRef values) {
     if (values.size() == 3 || values.size() > 4) refuse(name, "0, 1, 2 or 4 values", std::to_string(values.size()));
     // Which of four is of which end is not documented.
     if (values.size() == 4 && std::any_of(values.begin(), values.end(), [&](int64_t value) { return value != values[0]; }))
         refuse(name, "four values that are the same", c10::str(values));
 }
-at::IntArrayRef directions(const at::IntArrayRef& values) {
+static at::IntArrayRef directions(const at::IntArrayRef& values) {
     static constexpr int64_t kNone = 0;
     return values.empty() ? at::IntArrayRef(kNone) : values.slice(0, std::min<size_t>(values.size(), 2));
 }
-
-}  // namespace
 
 static at::DimVector planes_of(const at::Tensor& self) {
     if (self.dim() < 4) refuse("self", "4 to 8 dimensions", shape_text(self.sizes()));
@@ -155,5 +150,3 @@ static void compute(const call::MaxPool2dWithMaskBackward& a) {
     write(a.gradInput, at::max_pool2d_with_indices_backward(upcast(a.gradOutput), upcast(a.self), a.kernelSize, a.stride, a.padding,
                                                             a.dilation, a.ceilMode, positions));
 }
-
-#include "vocabulary/vision/pooling_rows.inc"

@@ -2,9 +2,7 @@
 
 #include <cmath>
 
-#include "engine/aten/adapter/adapter.h"
-
-using namespace torch_aclnn::host::aten;
+#include "vocabulary/vision/region_pooling_calls.h"
 
 namespace {
 
@@ -47,8 +45,7 @@ struct Regions {
         return result.view({cells, each, size}).sum(1);
     }
     // Calls `visit` for each region with its image and its weights in both directions.
-    template <class Visit>
-    void for_each(const at::Tensor& images, at::IntArrayRef sizes, const Visit& visit) const {
+    void for_each(const at::Tensor& images, at::IntArrayRef sizes, const auto& visit) const {
         const at::Tensor image = images.to(at::kDouble).floor().to(at::kLong), corners = boxes.slice(1, -4).to(at::kDouble).contiguous();
         require_indices(name, image, sizes[0]);
         for (int64_t i = 0; i < boxes.size(0); i++) {
@@ -75,8 +72,7 @@ struct Regions {
 };
 
 // Mode 1 adds one to the second corner, and torch_npu passes 3 for regions whose pixels are at the middle of their squares.
-template <class Arguments>
-Regions regions_of_mode(const Arguments& a) {
+Regions regions_of_mode(const auto& a) {
     return {"rois", a.rois, a.pooledHeight, a.pooledWidth, a.spatialScale, a.sampleNum, a.roiEndMode == 3, a.roiEndMode == 1 ? 1 : 0};
 }
 
@@ -90,7 +86,3 @@ Expected boxes_of(const char* name, const at::Tensor& boxes, int64_t numbers) {
 }
 
 }  // namespace
-
-#include "vocabulary/vision/region_pooling_calls.h"
-
-#include "vocabulary/vision/region_pooling_rows.inc"

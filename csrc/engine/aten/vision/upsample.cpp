@@ -4,22 +4,20 @@
 
 using namespace torch_aclnn::host::aten;
 
-namespace {
-
 // An absent scale comes as 0, as -1 or as 1, depending on the operator; then the ratio of the sizes counts, which is also what 1 gives.
-std::optional<double> scale(double value) {
+static std::optional<double> scale(double value) {
     return value <= 0 || value == 1 ? std::nullopt : std::optional(value);
 }
 
 // ATen divides an element's place by the scale, and takes the quotient for the place of an element without a look at its size.
-double divisor(const char* name, double value) {
+static double divisor(const char* name, double value) {
     constexpr double kLeast = 0x1p-31;
     if (value > 0 && value < kLeast) refuse(name, c10::str("a factor of at least ", kLeast, ", or none"), std::to_string(value));
     return value;
 }
 
 // The result or gradient has a batch, channels and as many directions as `output_size`. Only the batch may be empty.
-Expected upsampled(const char* name, at::IntArrayRef sizes, at::IntArrayRef output_size) {
+static Expected upsampled(const char* name, at::IntArrayRef sizes, at::IntArrayRef output_size) {
     const size_t rank = output_size.size() + 2;
     if (sizes.size() != rank) refuse(name, c10::str(rank, " dimensions"), shape_text(sizes));
     if (std::find(sizes.begin() + 1, sizes.end(), 0) != sizes.end())
@@ -28,12 +26,12 @@ Expected upsampled(const char* name, at::IntArrayRef sizes, at::IntArrayRef outp
     std::copy(output_size.begin(), output_size.end(), expected.sizes.begin() + 2);
     return expected;
 }
-Expected upsampled(const at::Tensor& self, at::IntArrayRef output_size) {
+static Expected upsampled(const at::Tensor& self, at::IntArrayRef output_size) {
     return {upsampled("self", self.sizes(), output_size).sizes, self.scalar_type()};
 }
 // With antialiasing ATen reads memory outside of self if the middle of a result is there, which other scales than the sizes' ratio can do.
-Expected smoothly_upsampled(Expected expected, at::IntArrayRef sizes, at::IntArrayRef output_size, bool align_corners, double scales_h,
-                            double scales_w) {
+static Expected smoothly_upsampled(Expected expected, at::IntArrayRef sizes, at::IntArrayRef output_size, bool align_corners,
+                                   double scales_h, double scales_w) {
     const std::pair<const char*, double> directions[] = {{"scalesH", scales_h}, {"scalesW", scales_w}};
     for (int64_t d = 0; d < 2 && !align_corners; d++) {
         const auto [name, given] = directions[d];
@@ -43,15 +41,16 @@ Expected smoothly_upsampled(Expected expected, at::IntArrayRef sizes, at::IntArr
     }
     return expected;
 }
-Expected smoothly_upsampled(const at::Tensor& self, at::IntArrayRef output_size, bool align_corners, double scales_h, double scales_w) {
+static Expected smoothly_upsampled(const at::Tensor& self, at::IntArrayRef output_size, bool align_corners, double scales_h,
+                                   double scales_w) {
     return smoothly_upsampled(upsampled(self, output_size), self.sizes(), output_size, align_corners, scales_h, scales_w);
 }
-Expected upsampled(at::IntArrayRef input_size, at::IntArrayRef output_size) {
+static Expected upsampled(at::IntArrayRef input_size, at::IntArrayRef output_size) {
     return upsampled("inputSize", input_size, output_size);
 }
 
 // The result has the input's channels at each place of the grid.
-Expected sampled(const at::Tensor& input, const at::Tensor& grid, int64_t directions) {
+static Expected sampled(const at::Tensor& input, const at::Tensor& grid, int64_t directions) {
     const at::IntArrayRef sizes = input.sizes(), places = grid.sizes();
     if (input.dim() != directions + 2 || std::find(sizes.begin() + 2, sizes.end(), 0) != sizes.end())
         refuse("input", c10::str(directions + 2, " dimensions, with elements in each direction"), shape_text(sizes));
@@ -65,22 +64,20 @@ Expected sampled(const at::Tensor& input, const at::Tensor& grid, int64_t direct
 
 // Replaces NaN and positions so large that their products overflow by those that the forward takes in their place. For them ATen's backward
 // reads memory outside of the input, unless the padding is zeros.
-at::Tensor in_reach(const at::Tensor& grid, int64_t padding_mode) {
+static at::Tensor in_reach(const at::Tensor& grid, int64_t padding_mode) {
     if (padding_mode == 0) return grid;
     const at::Tensor border = at::sign(at::nan_to_num(grid, -1)) * 2;
     return at::where(grid.abs() < 1e30, grid, padding_mode == 1 ? border : at::full_like(grid, -1));
 }
 
 // The result has a place in each direction.
-Expected affine(at::IntArrayRef size) {
+static Expected affine(at::IntArrayRef size) {
     if (std::any_of(size.begin(), size.end(), [](int64_t one) { return one < 1; })) refuse("size", "sizes of at least 1", c10::str(size));
     Expected expected(size);
     expected.sizes.erase(expected.sizes.begin() + 1);
     expected.sizes.push_back(static_cast<int64_t>(size.size()) - 2);
     return expected;
 }
-
-}  // namespace
 
 namespace torch_aclnn::host::aten::kind {
 struct Scale : Double {
@@ -118,5 +115,3 @@ static void compute(const call::ThreeInterpolateBackward& a) {
     const at::Tensor points = a.idx.to(at::kLong).flatten(1).unsqueeze(1).expand(shares.sizes());
     write(a.grad_y, at::zeros(a.grad_y.sizes(), at::kDouble).scatter_add(2, points, shares));
 }
-
-#include "vocabulary/vision/upsample_rows.inc"

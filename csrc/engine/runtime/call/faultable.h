@@ -17,16 +17,14 @@ inline FaultableFunction can_fail(const char* function) {
 }
 
 // The fault comes first, so that the function has then done nothing.
-template <class Body>
-auto failing_if_asked(FaultableFunction function, Body& body) {
+auto failing_if_asked(FaultableFunction function, auto& body) {
     return [function, &body] {
         may_fail(function.name);
         body();
     };
 }
 
-template <class Body>
-int guarded(FaultableFunction function, Body&& body) {
+int guarded(FaultableFunction function, auto&& body) {
     return guarded(function.name, failing_if_asked(function, body));
 }
 

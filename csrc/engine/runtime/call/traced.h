@@ -7,8 +7,7 @@
 namespace torch_aclnn::host {
 
 // A separate function, so that the code of calls without a trace stays short.
-template <class Arguments>
-[[gnu::cold, gnu::noinline]] int end_traced(int64_t begin, const char* function, int code, Arguments& arguments) noexcept {
+[[gnu::cold, gnu::noinline]] int end_traced(int64_t begin, const char* function, int code, auto& arguments) noexcept {
     TraceDetails details;
     try {
         details = arguments();
@@ -21,8 +20,7 @@ template <class Arguments>
 
 // Runs the body as guarded() does, and writes a line to the trace if there is one. `arguments`, as call_arguments() makes it, then returns
 // the TraceDetails; it is called after the body.
-template <class Arguments, class Body>
-int traced(const char* function, Arguments&& arguments, Body&& body, FallbackCodes codes = {}) {
+int traced(const char* function, auto&& arguments, auto&& body, FallbackCodes codes = {}) {
     const int64_t begin = tracing() ? begin_traced_call() : 0;
     const int code = guarded(function, body, codes);
     return begin == 0 ? code : end_traced(begin, function, code, arguments);

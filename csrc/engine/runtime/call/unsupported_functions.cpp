@@ -6,13 +6,10 @@
 #include "engine/runtime/error/guarded.h"
 
 namespace torch_aclnn::host {
-namespace {
 
-aclError unsupported(const char* function, aclError code, const char* what) {
+static aclError unsupported(const char* function, aclError code, const char* what) {
     return guarded(function, [&] { throw Error(code, text("the torch_aclnn host engine has no ", what)); });
 }
-
-}  // namespace
 }  // namespace torch_aclnn::host
 
 // Each is listed by torchAclnnHostEntryPoints(), for the documentation. A C function that takes no parameters may be called with any: the

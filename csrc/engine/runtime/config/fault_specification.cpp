@@ -10,7 +10,6 @@
 #include "engine/runtime/error/error.h"
 
 namespace torch_aclnn::host {
-namespace {
 
 constexpr const char* kExpected =
     "faults as <what>:<when>[=<code>] with commas between them, where <what> is alloc, stream, device, a function, <operator>@run or "
@@ -22,20 +21,20 @@ constexpr struct {
     FaultKind kind;
 } kOfOperators[] = {{"@run", FaultKind::run}, {"@result", FaultKind::result}};
 
-[[noreturn]] void refuse_faults(const std::string& text) {
+[[noreturn]] static void refuse_faults(const std::string& text) {
     throw Error(ACL_ERROR_INVALID_PARAM, std::string("expected ") + kExpected + ", got \"" + text + '"');
 }
 
-bool ends_with(const std::string& text, const std::string& end) {
+static bool ends_with(const std::string& text, const std::string& end) {
     return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
 }
 
-bool starts_with(const std::string& text, const std::string& start) {
+static bool starts_with(const std::string& text, const std::string& start) {
     return text.compare(0, start.size(), start) == 0;
 }
 
 // Returns a whole number from 1 that is all of the text; 0 for anything else.
-uint64_t number(const std::string& text) {
+static uint64_t number(const std::string& text) {
     constexpr size_t kMaxDigits = 18;
     uint64_t value = 0;
     if (text.size() > kMaxDigits) return 0;
@@ -47,13 +46,13 @@ uint64_t number(const std::string& text) {
 }
 
 // Only functions of the interface can be named; "*" stands for any part of a name.
-bool is_name(const std::string& name) {
+static bool is_name(const std::string& name) {
     for (const char c : name)
         if (!std::isalnum(static_cast<unsigned char>(c)) && c != '*') return false;
     return starts_with(name, "acl") || starts_with(name, "Hccl") || starts_with(name, "*");
 }
 
-bool read_what(const std::string& what, Fault& fault) {
+static bool read_what(const std::string& what, Fault& fault) {
     fault.pattern = what;
     for (const auto& of_operator : kOfOperators) {
         if (!ends_with(what, of_operator.suffix)) continue;
@@ -74,7 +73,7 @@ bool read_what(const std::string& what, Fault& fault) {
     return true;
 }
 
-bool read_when(const std::string& when, Fault& fault) {
+static bool read_when(const std::string& when, Fault& fault) {
     const size_t dash = when.find('-');
     fault.step = 1;
     if (starts_with(when, "%")) {
@@ -89,7 +88,7 @@ bool read_when(const std::string& when, Fault& fault) {
     return fault.first != 0 && fault.last >= fault.first;
 }
 
-bool read_code(const std::string& code, Fault& fault) {
+static bool read_code(const std::string& code, Fault& fault) {
     constexpr uint64_t kMaxCode = 999999;
     const uint64_t value = number(code);
     if (value > kMaxCode || find_code(static_cast<int>(value)) == nullptr) return false;
@@ -97,7 +96,7 @@ bool read_code(const std::string& code, Fault& fault) {
     return true;
 }
 
-bool read_fault(const std::string& text, Fault& fault) {
+static bool read_fault(const std::string& text, Fault& fault) {
     const size_t colon = text.find(':');
     const size_t equals = text.find('=');
     if (colon == std::string::npos || equals < colon) return false;
@@ -106,8 +105,6 @@ bool read_fault(const std::string& text, Fault& fault) {
     return read_what(text.substr(0, colon), fault) && read_when(text.substr(colon + 1, equals - colon - 1), fault) &&
            (equals == std::string::npos || (fault.kind != FaultKind::result && read_code(text.substr(equals + 1), fault)));
 }
-
-}  // namespace
 
 std::vector<Fault> parse_faults(const std::string& text) {
     std::vector<Fault> faults;

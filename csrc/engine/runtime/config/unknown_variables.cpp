@@ -9,7 +9,6 @@
 #include "engine/runtime/config/config.h"
 
 namespace torch_aclnn::host {
-namespace {
 
 constexpr std::string_view kPrefix = "TORCH_ACLNN_";
 
@@ -19,8 +18,6 @@ constexpr std::string_view kKnown[] = {
     "HOST_COMPUTE",  "HOST_DELAYS",     "HOST_DEVICES", "HOST_FAULT",   "HOST_KNOWN", "HOST_MEMORY",
     "HOST_MODE",     "HOST_RANK_ALONE", "HOST_SOC",     "HOST_THREADS", "HOST_TRACE", "HOST_EXPERT_LOAD",
     "HOST_COVERAGE", "HOST_FINDINGS",   "HOST_OBSERVE"};
-
-}  // namespace
 
 std::vector<std::string> unknown_variables() {
     std::vector<std::string> unknown;

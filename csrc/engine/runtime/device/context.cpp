@@ -7,24 +7,21 @@
 #include "engine/runtime/lasting.h"
 
 namespace torch_aclnn::host {
-namespace {
 
-thread_local aclrtContext thread_context = nullptr;
+static thread_local aclrtContext thread_context = nullptr;
 
 constexpr auto& contexts = lasting<HandleTable<Context>, HandleKind::context>;
 
-std::shared_ptr<Context> find_context(aclrtContext handle) {
+static std::shared_ptr<Context> find_context(aclrtContext handle) {
     auto context = contexts().find(handle);
     if (context == nullptr) refuse(ACL_ERROR_RT_INVALID_HANDLE, "context", "a live context", text(handle));
     return context;
 }
 
-aclrtContext current_handle() {
+static aclrtContext current_handle() {
     if (thread_context != nullptr || current_device_index() < 0) return thread_context;
     return current_device().primary_context();
 }
-
-}  // namespace
 
 aclrtContext make_context(int device, bool primary) {
     auto context = std::make_shared<Context>();

@@ -16,10 +16,9 @@
 #include "engine/runtime/fault/injection.h"
 
 namespace torch_aclnn::host {
-namespace {
 
 // Devices are never destroyed, because memory is still freed while the process exits.
-const std::vector<std::unique_ptr<Device>>& devices() {
+static const std::vector<std::unique_ptr<Device>>& devices() {
     static const auto* const once = [] {
         auto* all = new std::vector<std::unique_ptr<Device>>;
         const int count = visible_device_count();
@@ -34,7 +33,7 @@ const std::vector<std::unique_ptr<Device>>& devices() {
 // For each of its task queues torch_npu keeps a thread that looks for memory to release, and waits a microsecond between two looks. With
 // the system's slack of 50 microseconds it wakes 13,000 times a second, all through the process's life, which takes a quarter of a
 // processor.
-void allow_late_timers() noexcept {
+static void allow_late_timers() noexcept {
     constexpr unsigned long kNanoseconds = 1'000'000;
     thread_local bool done = false;
     if (done) return;
@@ -43,11 +42,9 @@ void allow_late_timers() noexcept {
     if (slack >= 0 && static_cast<unsigned long>(slack) < kNanoseconds) prctl(PR_SET_TIMERSLACK, kNanoseconds);
 }
 
-std::string mebibytes(size_t bytes) {
+static std::string mebibytes(size_t bytes) {
     return text(std::fixed, std::setprecision(2), static_cast<double>(bytes) / (1 << 20), " MiB");
 }
-
-}  // namespace
 
 Device::Device(int index) : index_(index), total_memory_(config().memory_bytes), primary_context_(make_context(index, true)) {}
 

@@ -5,23 +5,20 @@
 #include "engine/runtime/error/guarded.h"
 
 namespace torch_aclnn::host {
-namespace {
 
 constexpr int kDeterministic = 0;
 constexpr int kDebugKernel = 1;
 
-std::atomic<int64_t> process_options[kSystemOptions];
+static std::atomic<int64_t> process_options[kSystemOptions];
 
 // Whether the deterministic option is set or not, the engine's results are the same bits. The debug kernels do not exist.
-void require_option(int opt, int64_t value) {
+static void require_option(int opt, int64_t value) {
     if (opt < kDeterministic || opt >= kSystemOptions)
         refuse(ACL_ERROR_INVALID_PARAM, "opt", text("a value in 0..", kSystemOptions - 1), std::to_string(opt));
     if (value != 0 && value != 1) refuse(ACL_ERROR_INVALID_PARAM, "value", "0 or 1", std::to_string(value));
     if (opt == kDebugKernel && value == 1)
         refuse(ACL_ERROR_API_NOT_SUPPORT, "value", "0 for ACL_OPT_ENABLE_DEBUG_KERNEL, which is not supported", "1");
 }
-
-}  // namespace
 }  // namespace torch_aclnn::host
 
 using namespace torch_aclnn::host;

@@ -15,11 +15,10 @@
 #include "engine/runtime/error/last_error.h"
 
 namespace torch_aclnn::host {
-namespace {
 
 constexpr int kSynchronizeTimeout = 107020;
 
-const char* findings_file() noexcept {
+static const char* findings_file() noexcept {
     static const char* const once = [] {
         const char* const name = std::getenv("TORCH_ACLNN_HOST_FINDINGS");
         return name != nullptr && *name != '\0' ? ::strdup(name) : nullptr;
@@ -28,14 +27,14 @@ const char* findings_file() noexcept {
 }
 
 // Programs try for as much memory as there is, and wait with timeouts, so these codes are no errors of the program.
-bool is_an_answer(int code) {
+static bool is_an_answer(int code) {
     return code == ACL_ERROR_RT_MEMORY_ALLOCATION || code == ACL_ERROR_RT_REPORT_TIMEOUT || code == kSynchronizeTimeout;
 }
 
-std::atomic<bool> an_error_was_found{false};
+static std::atomic<bool> an_error_was_found{false};
 
 // A program may drop the code of a call without looking at it. Python gets an exception of it, and decides itself what that means.
-void report_code(int code, const char* message) noexcept {
+static void report_code(int code, const char* message) noexcept {
     static auto* const mutex = new std::mutex;
     static auto* const reported = new std::set<std::string>;
     if (is_an_answer(code) || runs_python()) return;
@@ -54,8 +53,6 @@ void report_code(int code, const char* message) noexcept {
 }
 
 const bool codes_are_reported = (collecting_findings() ? code_listener = report_code : nullptr, true);
-
-}  // namespace
 
 bool collecting_findings() noexcept {
     return findings_file() != nullptr;

@@ -7,11 +7,9 @@
 #include "engine/runtime/text.h"
 
 namespace torch_aclnn::host {
-namespace {
 
 // Writes a number with a fraction or an exponent, so that it is read as floating point again.
-template <class Number>
-std::string number_text(Number number) {
+static std::string number_text(auto number) {
     if (std::isnan(number)) return "\"nan\"";
     if (std::isinf(number)) return number < 0 ? "\"-inf\"" : "\"inf\"";
     char digits[32];
@@ -20,7 +18,7 @@ std::string number_text(Number number) {
     return std::string(written) + (written.find_first_of(".e") == std::string_view::npos ? ".0" : "");
 }
 
-std::string escaped(unsigned char character) {
+static std::string escaped(unsigned char character) {
     switch (character) {
         case '"': return "\\\"";
         case '\\': return "\\\\";
@@ -32,8 +30,6 @@ std::string escaped(unsigned char character) {
     std::snprintf(code, sizeof code, "\\u%04x", character);
     return code;
 }
-
-}  // namespace
 
 std::string json_of(double number) {
     return number_text(number);

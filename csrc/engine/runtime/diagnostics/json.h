@@ -32,8 +32,7 @@ std::string json_of(Integer number) {
 }
 
 // Returns a list such as [1, 2]; `write` makes the JSON of one value.
-template <class Values, class Write>
-std::string json_array(const Values& values, Write&& write) {
+std::string json_array(const auto& values, auto&& write) {
     std::string array = "[";
     for (const auto& value : values) {
         if (array.size() > 1) array += ", ";
@@ -46,10 +45,7 @@ class TORCH_ACLNN_HOST_API JsonObject {
    public:
     // The value must be JSON already.
     JsonObject& add_json(std::string_view name, std::string_view json);
-    template <class Value>
-    JsonObject& add(std::string_view name, const Value& value) {
-        return add_json(name, json_of(value));
-    }
+    JsonObject& add(std::string_view name, const auto& value) { return add_json(name, json_of(value)); }
 
     bool empty() const { return members_.empty(); }
     std::string text() const { return "{" + members_ + "}"; }

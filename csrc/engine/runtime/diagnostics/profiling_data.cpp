@@ -10,18 +10,14 @@
 
 using namespace torch_aclnn::host;
 
-namespace {
-
 constexpr int32_t kRefused = -1;
 
-int32_t refuse_report(const char* function) {
+static int32_t refuse_report(const char* function) {
     guarded(function, [] { throw Error(ACL_ERROR_API_NOT_SUPPORT, "no profiler runs"); });
     return kRefused;
 }
 
-EntryPoint init_entry("aclprofInit", "runtime");
-
-}  // namespace
+static EntryPoint init_entry("aclprofInit", "runtime");
 
 extern "C" {
 

@@ -19,65 +19,63 @@ namespace torch_aclnn::host {
 std::atomic<bool> trace_is_open{false};
 std::atomic<bool> tasks_are_watched{false};
 
-namespace {
-
-std::atomic<void (*)(const EndedTask&)> task_watcher{nullptr};
-std::atomic<bool> trace_was_opened{false};
+static std::atomic<void (*)(const EndedTask&)> task_watcher{nullptr};
+static std::atomic<bool> trace_was_opened{false};
 
 constexpr int kFormat = 1;  // the version of the lines' format
 constexpr int64_t kNanoseconds = 1'000'000'000;
 
 // These are plain numbers, because calls still come while the process exits, when a thread's objects with destructors are gone.
-thread_local int traced_calls = 0;      // calls that have begun and not ended
-thread_local uint64_t task_number = 0;  // the number of the running task
+static thread_local int traced_calls = 0;      // calls that have begun and not ended
+static thread_local uint64_t task_number = 0;  // the number of the running task
 
-int64_t nanoseconds(clockid_t clock) {
+static int64_t nanoseconds(clockid_t clock) {
     timespec now{};
     clock_gettime(clock, &now);
     return now.tv_sec * kNanoseconds + now.tv_nsec;
 }
 
-int64_t opened_at() {
+static int64_t opened_at() {
     static const int64_t opened = nanoseconds(CLOCK_MONOTONIC);
     return opened;
 }
 
-std::string seconds(int64_t nanoseconds) {
+static std::string seconds(int64_t nanoseconds) {
     char number[32];
     std::snprintf(number, sizeof number, "%lld.%09lld", static_cast<long long>(nanoseconds / kNanoseconds),
                   static_cast<long long>(nanoseconds % kNanoseconds));
     return number;
 }
 
-JsonObject line_of(const char* kind, int64_t time) {
+static JsonObject line_of(const char* kind, int64_t time) {
     JsonObject line;
     line.add("kind", kind).add_json("time", seconds(time)).add("pid", getpid()).add("thread", syscall(SYS_gettid));
     return line;
 }
 
-void write(const JsonObject& line) {
+static void write(const JsonObject& line) {
     if (!write_trace_line(line.text() + '\n')) trace_is_open = false;
 }
 
 // The line has the time from which the process counts, so that the times of several processes can be brought together.
-std::string process_line() {
+static std::string process_line() {
     JsonObject line = line_of("process", trace_clock());
     line.add("format", kFormat).add_json("unix_time", seconds(nanoseconds(CLOCK_REALTIME) - trace_clock()));
     if (const char* const rank = std::getenv("RANK")) line.add("rank", rank);
     return line.text() + '\n';
 }
 
-void add_place(JsonObject& line, int device, int stream) {
+static void add_place(JsonObject& line, int device, int stream) {
     if (device >= 0) line.add("device", device);
     if (stream >= 0) line.add("stream", stream);
 }
 
-void add_end(JsonObject& line, int64_t duration, int code, const char* message) {
+static void add_end(JsonObject& line, int64_t duration, int code, const char* message) {
     line.add_json("duration", seconds(duration)).add("code", code);
     if (code != ACL_SUCCESS) line.add("message", message);
 }
 
-JsonObject call_line(int64_t begin, int64_t end, const char* function, int code, const TraceDetails& details) {
+static JsonObject call_line(int64_t begin, int64_t end, const char* function, int code, const TraceDetails& details) {
     JsonObject line = line_of("call", begin);
     line.add("name", function);
     if (details.phase != 0) line.add("phase", details.phase);
@@ -88,7 +86,7 @@ JsonObject call_line(int64_t begin, int64_t end, const char* function, int code,
     return line;
 }
 
-JsonObject task_line(const char* name, int device, int stream, int64_t begin, int code, const char* message) {
+static JsonObject task_line(const char* name, int device, int stream, int64_t begin, int code, const char* message) {
     const int64_t end = trace_clock();
     JsonObject line = line_of("task", begin != 0 ? begin : end);
     line.add("name", name);
@@ -100,20 +98,17 @@ JsonObject task_line(const char* name, int device, int stream, int64_t begin, in
 }
 
 // Writes an error as a line, unless it belongs to a call whose line will have it.
-void trace_error(const char* message) noexcept {
+static void trace_error(const char* message) noexcept {
     if (tracing() && traced_calls == 0) trace_message("error", message);
 }
 
 // A line for which there is no memory is no reason to fail.
-template <class Make>
-void write_line(Make&& make) noexcept {
+static void write_line(auto&& make) noexcept {
     try {
         write(make());
     } catch (...) {
     }
 }
-
-}  // namespace
 
 int64_t trace_clock() noexcept {
     const int64_t opened = opened_at();

@@ -33,8 +33,7 @@ struct TORCH_ACLNN_HOST_API TraceDetails {
 
     // Adds the handle under the parameter's name; the line has the stream's number if it is live. The definition is with the streams.
     TraceDetails& on(aclrtStream stream_handle);
-    template <class Value>
-    TraceDetails& add(const char* name, const Value& value) {
+    TraceDetails& add(const char* name, const auto& value) {
         arguments.add(name, value);
         return *this;
     }

@@ -9,7 +9,6 @@
 #include "hccl/hccl_types.h"
 
 namespace torch_aclnn::host {
-namespace {
 
 constexpr const char* kRuntime = "runtime";
 constexpr const char* kOperators = "operators";
@@ -90,8 +89,6 @@ const torchAclnnErrorCode kTable[] = {
     {ACLNN_ERR_INNER_CREATE_EXECUTOR, "ACLNN_ERR_INNER_CREATE_EXECUTOR", kOperators,
      "a failure within the engine, or no host memory is left", kPhase1},
 };
-
-}  // namespace
 
 const torchAclnnErrorCode* find_code(int code) noexcept {
     const auto* const found = std::find_if(std::begin(kTable), std::end(kTable), [code](const auto& row) { return row.code == code; });

@@ -20,8 +20,7 @@ TORCH_ACLNN_HOST_API int report_exception(const char* function, FallbackCodes co
 
 // Runs the body of a C function, across which no exception may go: what it throws becomes a code, and a message of the calling thread. The
 // end of a thread (pthread_exit), as Python ends those that wait for its lock while it exits, goes on.
-template <class Body>
-int guarded(const char* function, Body&& body, FallbackCodes codes = {}) {
+int guarded(const char* function, auto&& body, FallbackCodes codes = {}) {
     try {
         body();
         return ACL_SUCCESS;

@@ -74,8 +74,7 @@ void announce(State& now, const CountedFault& counted, const std::string& what) 
 }
 
 // All faults count the call, and the first that is due happens.
-template <class IsMeant>
-CountedFault* first_due(State& now, const IsMeant& is_meant) {
+CountedFault* first_due(State& now, const auto& is_meant) {
     CountedFault* due = nullptr;
     for (CountedFault& counted : now.faults)
         if (is_meant(counted.fault) && counted.is_due() && due == nullptr) due = &counted;

@@ -7,25 +7,22 @@
 #include "engine/runtime/stream/stream.h"
 
 namespace torch_aclnn::host {
-namespace {
 
-std::string name_of(const Stream& stream) {
+static std::string name_of(const Stream& stream) {
     return text("stream ", stream.id());
 }
 
-Capture& require_captured(const std::shared_ptr<Capture>& capture, const Stream& stream) {
+static Capture& require_captured(const std::shared_ptr<Capture>& capture, const Stream& stream) {
     if (capture == nullptr) refuse(ACL_ERROR_RT_PARAM_INVALID, "stream", "one that is captured", text(name_of(stream), ", which is not"));
     return *capture;
 }
 
-void require_recordable(const Stream& stream) {
+static void require_recordable(const Stream& stream) {
     if (stream.is_default())
         refuse(ACL_ERROR_RT_PARAM_INVALID, "stream", "one from aclrtCreateStream",
                text("the default stream of device ", stream.device(), ", which cannot be captured"));
     if (const auto recorder = stream.recorder()) recorder->refuse_wait(stream);
 }
-
-}  // namespace
 
 aclmdlRICaptureMode require_capture_mode(int mode) {
     if (mode < ACL_MODEL_RI_CAPTURE_MODE_GLOBAL || mode > ACL_MODEL_RI_CAPTURE_MODE_RELAXED)

@@ -8,17 +8,14 @@
 #include "engine/runtime/stream/stream.h"
 
 namespace torch_aclnn::host {
-namespace {
 
 // The page of 8.5.0.alpha001 lists A2 and A3, and that of 9.2.0.beta1 950.
-void require_product_with_captures() {
+static void require_product_with_captures() {
     const Product product = config().product;
     if (product != Product::a2 && product != Product::a3 && product != Product::ascend950)
         refuse(ACL_ERROR_API_NOT_SUPPORT, "product", "A2, A3 or 950",
                config().soc_name + " of the " + traits_of(product).name + " products");
 }
-
-}  // namespace
 }  // namespace torch_aclnn::host
 
 using namespace torch_aclnn::host;

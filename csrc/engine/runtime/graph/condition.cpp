@@ -7,11 +7,10 @@
 #include "engine/runtime/lasting.h"
 
 namespace torch_aclnn::host {
-namespace {
 
 constexpr auto& conditions = lasting<HandleTable<Condition>, HandleKind::condition>;
 
-void* allocate_value() {
+static void* allocate_value() {
     if (config().dry_run)
         throw Error(ACL_ERROR_RT_FEATURE_NOT_SUPPORT,
                     "a dry run (TORCH_ACLNN_HOST_COMPUTE=0) knows no values, by which conditional tasks choose");
@@ -22,11 +21,9 @@ void* allocate_value() {
 }
 
 // The program and captured tasks write the value without a call of the engine.
-std::atomic<uint64_t>& word_at(const MemoryRange& range) {
+static std::atomic<uint64_t>& word_at(const MemoryRange& range) {
     return reinterpret_cast<std::atomic<uint64_t>&>(*static_cast<uint64_t*>(range.view()));
 }
-
-}  // namespace
 
 Condition::Condition(const std::shared_ptr<Graph>& graph, uint32_t initial, bool assigns)
     : graph_(graph.get()),

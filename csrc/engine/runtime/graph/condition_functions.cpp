@@ -6,9 +6,8 @@
 #include "engine/runtime/stream/stream.h"
 
 namespace torch_aclnn::host {
-namespace {
 
-std::shared_ptr<Graph> find_captured_graph(aclmdlRI handle) {
+static std::shared_ptr<Graph> find_captured_graph(aclmdlRI handle) {
     auto graph = find_graph(handle);
     if (graph->is_complete())
         refuse(ACL_ERROR_RT_PARAM_INVALID, "modelRI", "a graph that is captured", text("graph ", graph->id(), ", whose capture has ended"));
@@ -16,7 +15,7 @@ std::shared_ptr<Graph> find_captured_graph(aclmdlRI handle) {
 }
 
 // An IF has a branch for true, and may have one for false.
-void require_branches(aclmdlRICondTaskType type, uint32_t size) {
+static void require_branches(aclmdlRICondTaskType type, uint32_t size) {
     const bool fits = type == ACL_MODEL_RI_COND_TYPE_SWITCH  ? size > 0
                       : type == ACL_MODEL_RI_COND_TYPE_WHILE ? size == 1
                                                              : size == 1 || size == 2;
@@ -26,7 +25,7 @@ void require_branches(aclmdlRICondTaskType type, uint32_t size) {
     if (!fits) refuse(ACL_ERROR_RT_PARAM_INVALID, "params.size", expected, std::to_string(size));
 }
 
-void add_conditional_task(const aclmdlRICondTaskParams& params, Stream& stream) {
+static void add_conditional_task(const aclmdlRICondTaskParams& params, Stream& stream) {
     const auto capture = Capture::of(stream);
     if (capture == nullptr)
         refuse(ACL_ERROR_RT_PARAM_INVALID, "stream", "one that is captured", text("stream ", stream.id(), ", which is not"));
@@ -43,8 +42,6 @@ void add_conditional_task(const aclmdlRICondTaskParams& params, Stream& stream) 
     stream.submit(std::make_unique<ConditionalTask>(condition, params.type, branches));
     for (uint32_t i = 0; i < params.size; ++i) params.modelRIArray[i] = add_branch(*graph, branches[i]);
 }
-
-}  // namespace
 }  // namespace torch_aclnn::host
 
 using namespace torch_aclnn::host;

@@ -30,8 +30,7 @@ class AllocationMap {
     // Returns how far the memory goes on from the address, looking no further than `wanted`; nothing if the address is in no block. Blocks
     // that touch count as one, because a segment that grows is mapped piece by piece.
     std::optional<size_t> reach(const void* address, size_t wanted) const;
-    template <class Action>
-    void for_each(Action&& action) const {
+    void for_each(auto&& action) const {
         std::shared_lock<std::shared_mutex> lock(mutex_);
         for (const auto& entry : blocks_) action(entry.second);
     }

@@ -16,13 +16,12 @@
 #include "engine/runtime/memory/memory_history.h"
 
 namespace torch_aclnn::host {
-namespace {
 
-struct sigaction previous_segv, previous_bus;
-std::atomic<long> reporting_thread{0};
+static struct sigaction previous_segv, previous_bus;
+static std::atomic<long> reporting_thread{0};
 
 // Returns where the program was when the signal came, as a stack has it; null on machines of which this is not known.
-void* interrupted_at([[maybe_unused]] const void* context) {
+static void* interrupted_at([[maybe_unused]] const void* context) {
 #if defined(__x86_64__)
     return reinterpret_cast<void*>(static_cast<const ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP]);
 #elif defined(__aarch64__)
@@ -33,7 +32,7 @@ void* interrupted_at([[maybe_unused]] const void* context) {
 }
 
 // Returns the kind of access, where the machine tells it.
-const char* access_of([[maybe_unused]] const void* context) {
+static const char* access_of([[maybe_unused]] const void* context) {
 #if defined(__x86_64__)
     constexpr long long kWrite = 2;
     const bool is_write = (static_cast<const ucontext_t*>(context)->uc_mcontext.gregs[REG_ERR] & kWrite) != 0;
@@ -43,7 +42,7 @@ const char* access_of([[maybe_unused]] const void* context) {
 #endif
 }
 
-void report_place(SignalText& text, uintptr_t address, const MemoryRecord* record) {
+static void report_place(SignalText& text, uintptr_t address, const MemoryRecord* record) {
     text.add("torch_aclnn: ").add_address(address);
     if (record == nullptr) {
         text.add(" is in front of all allocations\n").flush();
@@ -65,8 +64,7 @@ void report_place(SignalText& text, uintptr_t address, const MemoryRecord* recor
 }
 
 // Returns false if the attempt has not succeeded within a second. A handler cannot wait for a lock, which its own thread may hold.
-template <class Attempt>
-bool try_for_a_while(Attempt&& attempt) {
+static bool try_for_a_while(auto&& attempt) {
     constexpr timespec kMillisecond{0, 1000000};
     for (int i = 0; i < 1000; ++i) {
         if (attempt()) return true;
@@ -75,14 +73,14 @@ bool try_for_a_while(Attempt&& attempt) {
     return false;
 }
 
-void report_record(SignalText& text, uintptr_t address) {
+static void report_record(SignalText& text, uintptr_t address) {
     const auto report = [&](const MemoryRecord* record) { report_place(text, address, record); };
     if (try_for_a_while([&] { return memory_history().try_find(address, report); })) return;
     text.add("torch_aclnn: the allocations are being changed, so nothing can be said of ").add_address(address).add("\n").flush();
 }
 
 // Prints the stack without the functions that handle the signal. Where the engine caused the fault, its own functions come first.
-void report_stack(const void* context) {
+static void report_stack(const void* context) {
     std::array<void*, 48> frames;
     const int count = backtrace(frames.data(), static_cast<int>(frames.size()));
     const auto end = frames.begin() + count;
@@ -91,7 +89,7 @@ void report_stack(const void* context) {
     print_frames(STDERR_FILENO, &*begin, static_cast<int>(end - begin), found != end);
 }
 
-void report(uintptr_t address, bool by_engine, const void* context) {
+static void report(uintptr_t address, bool by_engine, const void* context) {
     SignalText text;
     text.add("torch_aclnn: ")
         .add(by_engine ? "the engine " : "host code ")
@@ -112,7 +110,7 @@ void report(uintptr_t address, bool by_engine, const void* context) {
 
 // Passes the signal on as if this handler were not there. Without another handler the process ends, by the same fault again or by the same
 // signal.
-void pass_on(int signal, siginfo_t* info, void* context) {
+static void pass_on(int signal, siginfo_t* info, void* context) {
     const struct sigaction& previous = signal == SIGBUS ? previous_bus : previous_segv;
     if ((previous.sa_flags & SA_SIGINFO) != 0) return previous.sa_sigaction(signal, info, context);
     if (previous.sa_handler != SIG_DFL && previous.sa_handler != SIG_IGN) return previous.sa_handler(signal);
@@ -121,14 +119,14 @@ void pass_on(int signal, siginfo_t* info, void* context) {
 }
 
 // Lets one thread report at a time. Returns false if this thread is reporting, and has failed in it.
-bool begin_report() {
+static bool begin_report() {
     const long thread = syscall(SYS_gettid);
     long other = 0;
     (void)try_for_a_while([&] { return reporting_thread.compare_exchange_strong(other = 0, thread) || other == thread; });
     return other == 0;
 }
 
-void handle(int signal, siginfo_t* info, void* context) {
+static void handle(int signal, siginfo_t* info, void* context) {
     auto address = reinterpret_cast<uintptr_t>(info->si_addr);
     const bool by_engine = device_range.contains(address - device_range.distance.load(std::memory_order_relaxed));
     const bool is_ours = info->si_code > 0 && (by_engine || device_range.contains(address));
@@ -140,7 +138,7 @@ void handle(int signal, siginfo_t* info, void* context) {
     pass_on(signal, info, context);
 }
 
-void install() {
+static void install() {
     struct sigaction action{};
     action.sa_sigaction = handle;
     action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
@@ -148,8 +146,6 @@ void install() {
     (void)sigaction(SIGSEGV, &action, &previous_segv);
     (void)sigaction(SIGBUS, &action, &previous_bus);
 }
-
-}  // namespace
 
 void install_fault_reports_if_wanted() {
     static std::once_flag once;

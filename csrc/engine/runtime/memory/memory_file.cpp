@@ -57,8 +57,7 @@ std::shared_ptr<MemoryFile> opened_once(int file) {
 }
 
 // pread and pwrite may end early.
-template <class Transfer, class Byte>
-bool transfer_all(Transfer transfer, int file, Byte* content, size_t size, int64_t offset) {
+bool transfer_all(auto transfer, int file, auto* content, size_t size, int64_t offset) {
     while (size > 0) {
         const ssize_t done = transfer(file, content, size, static_cast<off_t>(offset));
         if (done <= 0) return false;

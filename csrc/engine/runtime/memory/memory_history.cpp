@@ -6,15 +6,12 @@
 #include "engine/runtime/text.h"
 
 namespace torch_aclnn::host {
-namespace {
 
 constexpr size_t kMaxFreed = 4096;
 
-CallStack stack_if_wanted() {
+static CallStack stack_if_wanted() {
     return config().isolate || config().list_leaks ? CallStack::here() : CallStack();
 }
-
-}  // namespace
 
 void MemoryHistory::add(uintptr_t begin, size_t size, int device, const char* made_by) {
     CallStack here = stack_if_wanted();

@@ -35,8 +35,7 @@ class MemoryHistory {
 
     // Calls action(record) with the one that the address is in or that ends before it, or with null; for a signal handler. Returns false if
     // other threads are changing the records.
-    template <class Action>
-    bool try_find(uintptr_t address, Action&& action) const noexcept {
+    bool try_find(uintptr_t address, auto&& action) const noexcept {
         const std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
         if (!lock.owns_lock()) return false;
         action(nearest(address));
@@ -44,8 +43,7 @@ class MemoryHistory {
     }
 
     // Calls action(record) for each allocation that has not been freed.
-    template <class Action>
-    void for_each_live(Action&& action) const {
+    void for_each_live(auto&& action) const {
         const std::lock_guard<std::mutex> lock(mutex_);
         for (const auto& entry : records_)
             if (!entry.second.is_freed) action(entry.second);

@@ -6,9 +6,8 @@
 #include "engine/runtime/text.h"
 
 namespace torch_aclnn::host {
-namespace {
 
-void list_memory_leaks(LeakList& list) {
+static void list_memory_leaks(LeakList& list) {
     memory_history().for_each_live([&](const MemoryRecord& record) {
         const std::string of = text(" bytes of device ", record.device);
         const std::string by = text(", allocated by ", record.made_by);
@@ -25,6 +24,4 @@ void list_memory_leaks(LeakList& list) {
 }
 
 const bool leaked_memory_is_listed = (add_leak_report(list_memory_leaks), true);
-
-}  // namespace
 }  // namespace torch_aclnn::host

@@ -10,15 +10,12 @@
 #include "engine/runtime/memory/share.h"
 
 namespace torch_aclnn::host {
-namespace {
 
 constexpr auto& physicals = lasting<HandleTable<Physical>, HandleKind::physical_memory>;
 
-[[noreturn]] void refuse_physical(const void* handle) {
+[[noreturn]] static void refuse_physical(const void* handle) {
     refuse(ACL_ERROR_RT_INVALID_HANDLE, "handle", "live physical memory", text(handle));
 }
-
-}  // namespace
 
 Physical::Physical(Device& device, size_t size) : device_(device), file_(MemoryFile::own()), size_(size) {
     device_.reserve(size_);

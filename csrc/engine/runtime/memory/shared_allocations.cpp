@@ -8,10 +8,9 @@
 #include "engine/runtime/text.h"
 
 namespace torch_aclnn::host {
-namespace {
 
 // Puts a range of the file where the allocation's memory is, with the same content.
-void replace_memory(const Block& block, int64_t offset, size_t pages) {
+static void replace_memory(const Block& block, int64_t offset, size_t pages) {
     void* const address = reinterpret_cast<void*>(block.base);
     bool is_done = false;
     while_unused(address, pages, [&] {
@@ -23,8 +22,6 @@ void replace_memory(const Block& block, int64_t offset, size_t pages) {
     MemoryFile::own()->give_back(offset, pages);
     throw Error(ACL_ERROR_RT_MEMORY_ALLOCATION, text("the machine is out of memory: asked for ", pages, " bytes"));
 }
-
-}  // namespace
 
 SharedAllocations::Allocation& SharedAllocations::moved(const Block& block) {
     const auto found = allocations_.find(block.base);

@@ -6,10 +6,7 @@
 
 using namespace torch_aclnn::host;
 
-namespace {
-
-template <class Value>
-aclError set_attribute(const char* function, aclopAttr* attr, const char* attrName, const Value& value) {
+static aclError set_attribute(const char* function, aclopAttr* attr, const char* attrName, const auto& value) {
     return guarded(function, [&] {
         require_pointer("attr", attr);
         require_pointer("attrName", attrName);
@@ -18,13 +15,11 @@ aclError set_attribute(const char* function, aclopAttr* attr, const char* attrNa
 }
 
 template <class Stored, class Given>
-std::vector<Stored> read_list(const char* name, int count, const Given* values) {
+static std::vector<Stored> read_list(const char* name, int count, const Given* values) {
     if (count < 0) refuse(ACL_ERROR_INVALID_PARAM, "numValues", "at least 0", std::to_string(count));
     if (count > 0) require_pointer(name, values);
     return std::vector<Stored>(values, values + count);
 }
-
-}  // namespace
 
 extern "C" {
 

@@ -193,8 +193,7 @@ void enqueue_missing_operator(const char* function, const Arguments& given) {
 }
 
 // Returns null if there is no operator of that name.
-template <class Enqueue>
-std::shared_ptr<OperatorCall> make_call(const char* function, const Arguments& given, Enqueue enqueue_task) {
+std::shared_ptr<OperatorCall> make_call(const char* function, const Arguments& given, auto enqueue_task) {
     require_pointer("opType", given.opType);
     const NamedOperator* const named = NamedOperator::find(given.opType);
     if (named == nullptr) {

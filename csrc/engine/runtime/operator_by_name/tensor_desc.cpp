@@ -6,15 +6,11 @@
 
 using namespace torch_aclnn::host;
 
-namespace {
-
-std::vector<int64_t> read_dims(int numDims, const int64_t* dims) {
+static std::vector<int64_t> read_dims(int numDims, const int64_t* dims) {
     if (numDims < 0) refuse(ACL_ERROR_INVALID_PARAM, "numDims", "at least 0", std::to_string(numDims));
     if (numDims > 0) require_pointer("dims", dims);
     return std::vector<int64_t>(dims, dims + numDims);
 }
-
-}  // namespace
 
 extern "C" TORCH_ACLNN_HOST_API aclTensorDesc* aclCreateTensorDesc(aclDataType dataType, int numDims, const int64_t* dims,
                                                                    aclFormat format) {

@@ -193,8 +193,7 @@ void put_on(std::unique_ptr<MemoryWork> work, aclrtStream handle) {
     if (config().asynchronous && is_pageable) (void)stream->wait(Stream::kForever);
 }
 
-template <class MakeWork>
-void launch(const char* function, aclrtStream stream, MakeWork make) {
+void launch(const char* function, aclrtStream stream, auto make) {
     try {
         put_on(make(), stream);
     } catch (const std::exception& error) {

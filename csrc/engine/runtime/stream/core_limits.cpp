@@ -6,39 +6,36 @@
 #include "engine/runtime/stream/stream.h"
 
 namespace torch_aclnn::host {
-namespace {
 
-thread_local std::weak_ptr<Stream> used_in_thread;
+static thread_local std::weak_ptr<Stream> used_in_thread;
 
-CoreLimits& of_device(int32_t device) {
+static CoreLimits& of_device(int32_t device) {
     return find_device("deviceId", device).core_limits();
 }
 
-size_t place_of(aclrtDevResLimitType type) {
+static size_t place_of(aclrtDevResLimitType type) {
     if (type != ACL_RT_DEV_RES_CUBE_CORE && type != ACL_RT_DEV_RES_VECTOR_CORE)
         refuse(ACL_ERROR_RT_PARAM_INVALID, "type", "0 (cube cores) or 1 (vector cores)", std::to_string(type));
     return static_cast<size_t>(type);
 }
 
-void set(CoreLimits& limits, aclrtDevResLimitType type, uint32_t value) {
+static void set(CoreLimits& limits, aclrtDevResLimitType type, uint32_t value) {
     if (value == 0) refuse(ACL_ERROR_RT_PARAM_INVALID, "value", "at least 1", "0");
     limits[place_of(type)] = value;
 }
 
-void reset(CoreLimits& limits) {
+static void reset(CoreLimits& limits) {
     for (auto& limit : limits) limit = 0;
 }
 
 // Returns the first limit that was set; otherwise the number that there is.
-uint32_t limit_of(const Stream* stream, int device, aclrtDevResLimitType type) {
+static uint32_t limit_of(const Stream* stream, int device, aclrtDevResLimitType type) {
     const size_t place = place_of(type);
     const uint32_t of_stream = stream != nullptr ? stream->core_limits()[place].load() : 0;
     if (of_stream != 0) return of_stream;
     const uint32_t of_process = of_device(device)[place];
     return of_process != 0 ? of_process : static_cast<uint32_t>(config().thread_count);
 }
-
-}  // namespace
 }  // namespace torch_aclnn::host
 
 using namespace torch_aclnn::host;

@@ -10,34 +10,33 @@
 #include "engine/runtime/memory/memory_use.h"
 
 namespace torch_aclnn::host {
-namespace {
 
 // Larger results of random numbers and of copies from the host are not kept: many are a model's parameters, whose values nobody reads.
 constexpr size_t kDrawnBytes = size_t{16} << 10, kUploadedBytes = size_t{1} << 20;
 // A task with larger operands does not run to find how many elements a mask selects.
 constexpr size_t kSelectedBytes = size_t{256} << 20;
 
-bool is_read(const MemoryAccess& access) {
+static bool is_read(const MemoryAccess& access) {
     return !access.is_write || access.keeps;
 }
 
-bool is_known(const MemoryAccess& access) {
+static bool is_known(const MemoryAccess& access) {
     return has_values(access.data, access.bytes);
 }
 
-bool writes_at_most(size_t most, const std::vector<MemoryAccess>& accesses) {
+static bool writes_at_most(size_t most, const std::vector<MemoryAccess>& accesses) {
     size_t written = 0;
     for (const MemoryAccess& access : accesses)
         if (access.is_write && is_in_device_range(access.data)) written += access.bytes;
     return written <= most;
 }
 
-bool reads_known_values(const std::vector<MemoryAccess>& accesses) {
+static bool reads_known_values(const std::vector<MemoryAccess>& accesses) {
     return std::all_of(accesses.begin(), accesses.end(), [](const MemoryAccess& access) { return !is_read(access) || is_known(access); });
 }
 
 // Returns true or false if that is each element of the result, whatever the unknown values are.
-std::optional<bool> decided(Task::Nature nature, const std::vector<MemoryAccess>& accesses) {
+static std::optional<bool> decided(Task::Nature nature, const std::vector<MemoryAccess>& accesses) {
     if (nature == Task::Nature::equality || nature == Task::Nature::inequality) {
         note_assumption("unknown values are finite");
         return nature == Task::Nature::equality;
@@ -52,14 +51,13 @@ std::optional<bool> decided(Task::Nature nature, const std::vector<MemoryAccess>
     return std::any_of(accesses.begin(), accesses.end(), decides) ? std::optional(result) : std::nullopt;
 }
 
-template <class Action>
-void for_each_write(const std::vector<MemoryAccess>& accesses, Action action) {
+static void for_each_write(const std::vector<MemoryAccess>& accesses, auto action) {
     for (const MemoryAccess& access : accesses)
         if (access.is_write && access.bytes > 0) action(access.data, access.bytes);
 }
 
-void settle(const std::vector<MemoryAccess>& accesses, bool is_computed, const std::function<void()>& run,
-            const std::function<void()>& skip) {
+static void settle(const std::vector<MemoryAccess>& accesses, bool is_computed, const std::function<void()>& run,
+                   const std::function<void()>& skip) {
     for_each_write(accesses, forget_values);
     if (!is_computed) return skip();
     for_each_write(accesses, make_room_for_values);
@@ -67,14 +65,14 @@ void settle(const std::vector<MemoryAccess>& accesses, bool is_computed, const s
     for_each_write(accesses, add_values);
 }
 
-size_t most_of(Task::Nature nature) {
+static size_t most_of(Task::Nature nature) {
     const size_t known = config().known_bytes;
     if (nature == Task::Nature::drawing) return std::min(kDrawnBytes, known);
     return nature == Task::Nature::uploading ? std::min(kUploadedBytes, known) : known;
 }
 
 // What a known mask selects among unknown values is unknown, but how much it selects is known.
-void select_unknown(Task& task, const std::vector<MemoryAccess>& accesses) {
+static void select_unknown(Task& task, const std::vector<MemoryAccess>& accesses) {
     const auto reads_known_mask = [](const MemoryAccess& access) { return std::string_view(access.name) == "mask" && is_known(access); };
     const bool is_small =
         std::all_of(accesses.begin(), accesses.end(), [](const MemoryAccess& one) { return one.bytes <= kSelectedBytes; });
@@ -87,7 +85,7 @@ void select_unknown(Task& task, const std::vector<MemoryAccess>& accesses) {
     for_each_write(accesses, [](const void* data, size_t bytes) { write_zeros(host_view(const_cast<void*>(data)), bytes); });
 }
 
-void skip(Task& task, Task::Nature nature, const std::vector<MemoryAccess>& accesses) {
+static void skip(Task& task, Task::Nature nature, const std::vector<MemoryAccess>& accesses) {
     if (nature == Task::Nature::packing) return select_unknown(task, accesses);
     task.skip();
     const auto choice = task.choice();
@@ -97,8 +95,6 @@ void skip(Task& task, Task::Nature nature, const std::vector<MemoryAccess>& acce
     add_values(choice->numbers, choice->bytes());
     note_assumption("experts are chosen evenly");
 }
-
-}  // namespace
 
 void perform(const std::vector<MemoryAccess>& accesses, const std::function<void()>& run, const std::function<void()>& skip) {
     if (!config().dry_run) return run();

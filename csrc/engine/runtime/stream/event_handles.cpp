@@ -11,20 +11,19 @@
 #include "engine/runtime/stream/stream_order.h"
 
 namespace torch_aclnn::host {
-namespace {
 
 constexpr uint32_t kKnownFlags = ACL_EVENT_SYNC | ACL_EVENT_CAPTURE_STREAM_PROGRESS | ACL_EVENT_TIME_LINE | ACL_EVENT_DEVICE_USE_ONLY |
                                  ACL_EVENT_EXTERNAL | ACL_EVENT_IPC;
 
 constexpr auto& events = lasting<HandleTable<Event>, HandleKind::event>;
 
-void list_leaked_events(LeakList& list) {
+static void list_leaked_events(LeakList& list) {
     events().for_each(
         [&](const void* handle, const Event& event) { list.add("destroyed", "event", text("event ", handle), event.made_at()); });
 }
 const bool leaked_events_are_listed = (add_leak_report(list_leaked_events), true);
 
-void create_event(aclrtEvent* event, uint32_t flag, bool reusable) {
+static void create_event(aclrtEvent* event, uint32_t flag, bool reusable) {
     require_not_forked();
     require_pointer("event", event);
     if ((flag & ~kKnownFlags) != 0)
@@ -34,8 +33,6 @@ void create_event(aclrtEvent* event, uint32_t flag, bool reusable) {
                std::to_string(flag));
     *event = events().add(std::make_shared<Event>(flag, reusable));
 }
-
-}  // namespace
 
 std::shared_ptr<Event> find_event(aclrtEvent handle, const char* parameter) {
     require_pointer(parameter, handle);
@@ -52,11 +49,9 @@ std::shared_ptr<Event> find_resettable_event(aclrtEvent handle) {
     return event;
 }
 
-namespace {
-
 using Milliseconds = std::chrono::duration<float, std::milli>;
 
-std::shared_ptr<Event> find_timed_event(aclrtEvent handle, const char* parameter = "event") {
+static std::shared_ptr<Event> find_timed_event(aclrtEvent handle, const char* parameter = "event") {
     auto event = find_event(handle, parameter);
     require_waitable(*event);
     if (!event->timed()) refuse(ACL_ERROR_RT_PARAM_INVALID, parameter, "an event with ACL_EVENT_TIME_LINE", "one without");
@@ -67,14 +62,12 @@ std::shared_ptr<Event> find_timed_event(aclrtEvent handle, const char* parameter
 }
 
 // Tells the program whether the event is over. The program may rely on that, so what it does next is ordered after the event.
-bool is_known_to_be_over(const Event& event) {
+static bool is_known_to_be_over(const Event& event) {
     require_waitable(event);
     if (!event.reached()) return false;
     order_program_after(event.clock());
     return true;
 }
-
-}  // namespace
 }  // namespace torch_aclnn::host
 
 using namespace torch_aclnn::host;

@@ -4,25 +4,24 @@
 #include "engine/runtime/stream/stream.h"
 
 namespace torch_aclnn::host {
-namespace {
 
 constexpr uint64_t kStopOnFailure = 1;
 
-void set_failure_mode(uint64_t mode) {
+static void set_failure_mode(uint64_t mode) {
     if (mode != kStopOnFailure) refuse(ACL_ERROR_RT_FEATURE_NOT_SUPPORT, "mode", "1 (stop on failure)", std::to_string(mode));
 }
 
-void require_switch(const char* parameter, uint32_t value) {
+static void require_switch(const char* parameter, uint32_t value) {
     if (value > 1) refuse(ACL_ERROR_RT_PARAM_INVALID, parameter, "0 or 1", std::to_string(value));
 }
 
-void set_overflow_switch(Stream& stream, const char* parameter, uint32_t value) {
+static void set_overflow_switch(Stream& stream, const char* parameter, uint32_t value) {
     require_switch(parameter, value);
     stream.set_overflow_switch(value);
 }
 
 // A profiler's further data on the operators of a graph is known anyway, so it needs no switch.
-void set_attribute(Stream& stream, aclrtStreamAttr attribute, const aclrtStreamAttrValue& value) {
+static void set_attribute(Stream& stream, aclrtStreamAttr attribute, const aclrtStreamAttrValue& value) {
     switch (attribute) {
         case ACL_STREAM_ATTR_FAILURE_MODE: return set_failure_mode(value.failureMode);
         case ACL_STREAM_ATTR_FLOAT_OVERFLOW_CHECK: return set_overflow_switch(stream, "value", value.overflowSwitch);
@@ -31,8 +30,6 @@ void set_attribute(Stream& stream, aclrtStreamAttr attribute, const aclrtStreamA
     refuse(ACL_ERROR_RT_FEATURE_NOT_SUPPORT, "stmAttrType", "1 (failure mode), 2 (overflow switch) or 4 (operator information)",
            std::to_string(attribute));
 }
-
-}  // namespace
 }  // namespace torch_aclnn::host
 
 using namespace torch_aclnn::host;

@@ -29,8 +29,7 @@ class Word {
     explicit Word(void* address)
         : range_("devAddr", require_aligned(address), sizeof(uint64_t), Side::device, "ACL_MEMCPY_DEVICE_TO_DEVICE") {}
 
-    template <class Action>
-    auto use(Action action) const {
+    auto use(auto action) const {
         std::optional<MemoryUse> use;
         range_.hold(use);
         return action(reinterpret_cast<std::atomic<uint64_t>&>(*static_cast<uint64_t*>(range_.view())));

@@ -15,20 +15,19 @@
 #include "engine/runtime/stream/stream.h"
 
 namespace torch_aclnn::host {
-namespace {
 
 constexpr auto kExitWait = std::chrono::seconds(2);
 
 constexpr auto& streams = lasting<HandleTable<Stream>, HandleKind::stream>;
 
-void list_leaked_streams(LeakList& list) {
+static void list_leaked_streams(LeakList& list) {
     streams().for_each([&](const void* handle, const Stream& stream) {
         list.add("destroyed", "stream", text("stream ", handle, ", ", stream.id(), " of device ", stream.device()), stream.made_at());
     });
 }
 const bool leaked_streams_are_listed = (add_leak_report(list_leaked_streams), true);
 
-void print_unreported(const Stream& stream, const Error& error, const char* when) {
+static void print_unreported(const Stream& stream, const Error& error, const char* when) {
     std::fprintf(stderr, "torch_aclnn: stream %d of device %d %s with a failure that has not been reported: %d, %s: %s\n", stream.id(),
                  stream.device(), when, error.code(), error.function(), error.what());
     add_finding("failure that was not reported");
@@ -36,7 +35,7 @@ void print_unreported(const Stream& stream, const Error& error, const char* when
 
 // Waits, because what runs may use what the process is about to take down; but only for some time, because a collective may wait for a
 // process that has ended.
-void end_all_streams() {
+static void end_all_streams() {
     if (is_forked()) return;
     const auto deadline = Completion::Clock::now() + kExitWait;
     for (int index = 0; index < device_count(); ++index) {
@@ -51,7 +50,7 @@ void end_all_streams() {
 
 // Work on a stream is work of that stream's device: 107000, naming the parameter, if the task would read or write memory of another device.
 // Copies may do so, and are not checked here.
-void require_memory_of(int device, const Task& task) {
+static void require_memory_of(int device, const Task& task) {
     if (device_count() == 1) return;
     for (const MemoryAccess& access : task.accesses()) {
         const auto memory = device_memory_at(access.data, 1);
@@ -61,12 +60,12 @@ void require_memory_of(int device, const Task& task) {
     }
 }
 
-void create_stream(aclrtStream* stream) {
+static void create_stream(aclrtStream* stream) {
     require_pointer("stream", stream);
     *stream = streams().add(std::make_shared<Stream>(current_device().index()));
 }
 
-void destroy_stream(aclrtStream handle) {
+static void destroy_stream(aclrtStream handle) {
     if (const auto captured = streams().find(handle)) require_waitable(*captured);
     const auto stream = streams().remove(handle);
     if (stream == nullptr) refuse(ACL_ERROR_RT_INVALID_HANDLE, "stream", "a live stream", text(handle));
@@ -74,13 +73,11 @@ void destroy_stream(aclrtStream handle) {
     if (const auto failure = stream->failure()) print_unreported(*stream, failure->error(), "is destroyed");
 }
 
-TraceDetails arguments_of_created(const aclrtStream* stream) {
+static TraceDetails arguments_of_created(const aclrtStream* stream) {
     TraceDetails details;
     if (stream != nullptr && *stream != nullptr) (void)details.on(*stream);
     return details;
 }
-
-}  // namespace
 
 void end_streams_at_exit() {
     static const int registered = std::atexit(end_all_streams);

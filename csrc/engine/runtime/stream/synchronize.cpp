@@ -8,18 +8,17 @@
 #include "engine/runtime/stream/stream.h"
 
 namespace torch_aclnn::host {
-namespace {
 
 constexpr aclError kSynchronizeTimeout = 107020;  // documented: ACL_ERROR_RT_STREAM_SYNC_TIMEOUT
 
-void require_end(Stream& stream, int milliseconds) {
+static void require_end(Stream& stream, int milliseconds) {
     if (!stream.wait(deadline_after(milliseconds)))
         throw Error(kSynchronizeTimeout, text("stream ", stream.id(), " still runs after ", milliseconds, " ms"));
 }
 
 constexpr int kForever = -1;
 
-void synchronize_device(int milliseconds) {
+static void synchronize_device(int milliseconds) {
     require_device_waitable(current_device().index());
     end_idle_threads();
     const auto all = streams_of(current_device());
@@ -27,7 +26,7 @@ void synchronize_device(int milliseconds) {
     for (const auto& stream : all) stream->report_failure();
 }
 
-void synchronize_stream(aclrtStream handle, int milliseconds) {
+static void synchronize_stream(aclrtStream handle, int milliseconds) {
     const auto stream = find_stream(handle);
     require_waitable(*stream);
     end_idle_threads();
@@ -35,11 +34,9 @@ void synchronize_stream(aclrtStream handle, int milliseconds) {
     stream->report_failure();
 }
 
-void require_timeout(int32_t timeout) {
+static void require_timeout(int32_t timeout) {
     if (timeout < -1) refuse(ACL_ERROR_RT_PARAM_INVALID, "timeout", "-1 (forever) or milliseconds", std::to_string(timeout));
 }
-
-}  // namespace
 }  // namespace torch_aclnn::host
 
 using namespace torch_aclnn::host;

@@ -8,15 +8,12 @@
 #include "engine/runtime/text.h"
 
 namespace torch_aclnn::host {
-namespace {
 
 // The longest delay of TORCH_ACLNN_HOST_DELAYS, during which the program may do something too early.
 constexpr auto kMaxDelay = std::chrono::seconds(1);
 constexpr auto kDemandPause = std::chrono::microseconds(100);
 
 constexpr size_t kMaxQueue = size_t{1} << 14;
-
-}  // namespace
 
 // The lock is free while a task runs.
 class StreamWorker::Running {
