@@ -1,4 +1,4 @@
-"""Communicators of the ranks that a rank table lists (RANK_TABLE_FILE)."""
+"""Communicators of the ranks that a rank table lists (RANK_TABLE_FILE), and where those of a root info meet."""
 
 import json
 import socket
@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from torch_aclnn.host import rank_table
+from torch_aclnn.host.collectives import connect
 
 from support.ranks import Rank, run_ranks
 
@@ -99,3 +100,11 @@ def test_what_is_no_file_or_no_json_is_refused(tmp_path: Path) -> None:
     (tmp_path / "text").write_text("no table")
     with pytest.raises(ValueError, match=r"got .*text: JSONDecodeError"):
         rank_table.read(str(tmp_path / "text"))
+
+
+def test_root_info_of_a_process_that_has_ended_is_refused_at_once() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+    message = f"nothing listens on 127.0.0.1, port {port}: the process that made the root info has ended"
+    with pytest.raises(RuntimeError, match=f"{message}.*TORCH_DISABLE_SHARE_RDZV_TCP_STORE=1"):
+        connect(f"127.0.0.1 {port} key", "name", rank=1, size=2, connect_timeout=3600, timeout=3600)

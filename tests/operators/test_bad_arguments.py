@@ -1,13 +1,17 @@
-"""Lists, sizes and results that would make a kernel read or write outside: each is an exception, on every device."""
+"""Arguments, also drawn ones, that would make a kernel read or write outside: each is an exception, on every device."""
 
 import itertools
+import sys
+from pathlib import Path
 
 import torch_aclnn  # noqa: F401
 import pytest
 import torch
 
-from support.functions import on_devices_in_turn
+from support.functions import NO_UNPOOLING_WITHOUT_DATA, on_devices_in_turn
+from support.marks import skip_with
 from support.operators import ROWS
+from support.subprocesses import run_python
 
 DEVICES = itertools.cycle(("cpu", "npu", "meta"))
 BAD = {f"{row.name}: {name}": call for row in ROWS.values() for name, call in row.operator.bad_arguments.items()}
@@ -50,3 +54,24 @@ def test_result_that_is_a_conjugate_view_is_refused(device):
     grad = torch.ones(1, 4, 4, dtype=torch.complex64).to(device)
     with pytest.raises(RuntimeError, match="out: expected a tensor of plain numbers, got a conjugate or negative view"):
         torch.ops.torch_aclnn.replication_pad2d_backward.out(grad, (1, 2, 2), (1, 1, 1, 1), out=torch.empty_like(grad).conj())
+
+
+PROGRAM = Path(__file__).parents[1] / "support" / "hostile_arguments.py"
+
+
+def run(device: str, examples: int, file: Path) -> None:
+    ended = run_python("", launcher=(sys.executable, str(PROGRAM), device, str(examples), str(file)))
+    last = file.read_text() if file.exists() else "none"
+    assert ended.returncode == 0 and ended.stdout.endswith("ended well\n"), f"at {last}: {ended.stderr[-6000:]}"
+
+
+@pytest.mark.parametrize("device", ["cpu", "npu"])
+def test_hostile_arguments_raise_or_give_the_references_value(device, tmp_path):
+    skip_with(*NO_UNPOOLING_WITHOUT_DATA)
+    run(device, 150, tmp_path / "last_call")
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("device", ["cpu", "npu"])
+def test_many_hostile_arguments_raise_or_give_the_references_value(device, tmp_path):
+    run(device, 3000, tmp_path / "last_call")

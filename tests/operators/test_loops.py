@@ -1,12 +1,15 @@
-"""Each loop of the kernels gives the bits of the definition, in each instruction set; a process of its own for each set."""
+"""Each loop of the kernels gives the bits of the definition, in each instruction set and on any number of threads."""
 
 import sys
 from pathlib import Path
 
+import torch_aclnn  # noqa: F401
 import pytest
 import torch
+from torch.ops import torch_aclnn as ops
 
 from support.samples import bits
+from support.sized_cases import CASES, gradient_of
 from support.subprocesses import output_of, run_python
 
 SETS = ("baseline", "avx2", "avx512")
@@ -62,3 +65,33 @@ def test_an_unknown_instruction_set_is_refused_when_the_package_is_imported():
 def test_info_shows_the_instruction_set():
     command = str(Path(sys.executable).parent / "torch-aclnn")
     assert "instruction set                  scalar" in output_of("", launcher=(command, "info"), TORCH_ACLNN_ISA="scalar")
+
+
+@pytest.fixture
+def thread_count():
+    """Return what sets the number of threads for the rest of the test."""
+    before = torch.get_num_threads()
+    yield torch.set_num_threads
+    torch.set_num_threads(before)
+
+
+@pytest.mark.parametrize("channels_last", [False, True])
+@pytest.mark.parametrize("name", CASES)
+def test_results_do_not_depend_on_the_number_of_threads(name, channels_last, thread_count):
+    """Each thread has a part of its own that begins within rows or planes."""
+    size, backward = CASES[name]
+    gradient = gradient_of(5, size, torch.bfloat16, channels_last)
+    thread_count(1)
+    expected = backward(gradient)
+    for count in (2, 3, 7):
+        thread_count(count)
+        assert torch.equal(backward(gradient), expected), f"{count} threads"
+
+
+def test_the_first_bad_index_is_named_by_any_number_of_threads(thread_count):
+    indices = torch.arange(320).expand(64, 8, -1).contiguous().view(64, 8, 8, 8, 5)
+    indices[20, 3, 2, 1, 4], indices[20, 3, 2, 2, 0], indices[63, 7, 7, 7, 4] = 2560, -1, 9999
+    for count in (1, 2, 3, 7):
+        thread_count(count)
+        with pytest.raises(RuntimeError, match=r"got 2560 at position \[20, 3, 2, 1, 4\]"):
+            ops.max_unpool3d_backward(torch.randn(64, 8, 16, 16, 10), indices, [16, 16, 10], [2, 2, 2], [0, 0, 0])

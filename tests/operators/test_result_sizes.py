@@ -1,4 +1,4 @@
-"""Results beyond the caches, which are written around them, have the bits of small ones."""
+"""Results beyond the caches, which are written around them, have the bits of small ones; huge sizes of few elements cost nothing."""
 
 import math
 
@@ -11,6 +11,7 @@ from support.last_cache import count_beyond_the_cache
 from support.pages import copy_before_unreadable_page
 from support.samples import awkward_values, bits
 from support.sized_cases import CASES, CHANNELS, HEIGHT, WIDTH, gradient_of
+from support.subprocesses import output_of
 
 
 @pytest.mark.parametrize("channels_last", [False, True])
@@ -58,3 +59,39 @@ def test_small_planes_beyond_the_cache_have_the_bits_of_few(dtype):
     for first in (0, count // 2, count - 20):
         few = ops.avg_pool2d_backward(gradient[first : first + 20], [20, 3, 11, 13], [3, 2], [2, 2])
         assert torch.equal(bits(few), bits(many[first : first + 20])), f"samples from {first} on"
+
+
+EMPTY = {
+    "avg_pool2d": "ops.avg_pool2d_backward(torch.empty(0, 1, 1 << 27, 1, device=D), (0, 1, 1 << 28, 1), (2, 1))",
+    "adaptive_avg_pool2d": "ops.adaptive_avg_pool2d_backward(torch.empty(0, 1, 1 << 28, 1, device=D), (0, 1, 1 << 28, 1))",
+}
+
+
+@pytest.mark.parametrize("device", ["cpu", "npu"])
+@pytest.mark.parametrize("call", EMPTY.values(), ids=EMPTY)
+def test_empty_gradient_of_huge_rows_takes_no_memory(call, device):
+    code = f"""
+    import resource, torch, torch_aclnn
+    D, ops = {device!r}, torch.ops.torch_aclnn
+    torch.ones(9, device=D).sum().item()
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    assert {call}.numel() == 0
+    print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)
+    """
+    assert int(output_of(code)) < 64  # MiB
+
+
+@pytest.mark.parametrize("device", ["cpu", "npu"])
+def test_counter_that_repeats_one_value_is_not_walked_through(device):
+    code = f"""
+    import torch, torch_aclnn
+    x = torch.arange(12.0).reshape(2, 3, 2).to({device!r})
+    one = torch.ones(3, device={device!r})
+    def gradient(counter):
+        call = torch.ops.torch_aclnn.batch_norm_elemt_backward
+        return call(x, x, one, one, one, one, 2 * one, counter)
+    repeated = torch.full((1,), 2, dtype=torch.int32, device={device!r}).expand(1 << 33)
+    total = torch.full((1,), float(1 << 34), device={device!r})
+    print(torch.equal(gradient(repeated), gradient(total)))
+    """
+    assert output_of(code) == "True"
