@@ -40,38 +40,21 @@ class BatchNormElemt(Case):
         )
 
 
-def formula(
-    grad_out: Tensor,
-    input: Tensor,
-    mean: Tensor,
-    invstd: Tensor,
-    weight: Tensor,
-    sum_dy: Tensor,
-    sum_dy_xmu: Tensor,
-    count: Tensor,
-) -> Tensor:
+def formula(*inputs: Tensor) -> Tensor:
     """Return the gradient in its textbook form, which a compiler fuses into one pass."""
+    grad_out, input, mean, invstd, weight, sum_dy, sum_dy_xmu, count = inputs
     n, shape = count.sum(), channel_shape(input)
     slope = (invstd * invstd * sum_dy_xmu / n).view(shape)
     centred_grad = grad_out.float() - (sum_dy / n).view(shape)
     return ((centred_grad - (input.float() - mean.view(shape)) * slope) * (invstd * weight).view(shape)).to(input.dtype)
 
 
-def eager(
-    out: Tensor,
-    grad_out: Tensor,
-    input: Tensor,
-    mean: Tensor,
-    invstd: Tensor,
-    weight: Tensor,
-    sum_dy: Tensor,
-    sum_dy_xmu: Tensor,
-    count: Tensor,
-) -> Callable[[], None]:
+def eager(out: Tensor, *inputs: Tensor) -> Callable[[], None]:
     """Return the fastest way that we know to evaluate the formula by ATen's operators: scale * grad_out + slope * input + offset.
 
     ATen has no CPU kernel of batch_norm_backward_elemt. Operators on mixed dtypes are slow, so half types are converted first.
     """
+    grad_out, input, mean, invstd, weight, sum_dy, sum_dy_xmu, count = inputs
     shape = channel_shape(input)
 
     def as_float(tensor: Tensor) -> Callable[[], Tensor]:
