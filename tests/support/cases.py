@@ -171,7 +171,6 @@ class PlaneCase:
         dtypes: the names of those that it takes on npu.
         calls: makes calls, each for something that a kernel may treat apart.
         draw_call: draws one.
-        functions: arguments of the function, by each of which it is differentiated.
         module: the arguments of a module.
 
     """
@@ -179,7 +178,6 @@ class PlaneCase:
     dtypes: tuple[str, ...]
     calls: Callable[[], Iterable[Call]]
     draw_call: Callable[[Callable[[Any], Any]], Call]
-    functions: tuple[tuple[Any, ...], ...]
     module: tuple[Any, ...]
 
 

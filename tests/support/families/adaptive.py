@@ -148,7 +148,6 @@ def row(dims: int) -> Row:
             ("float32", "float16", "bfloat16"),
             lambda: (call_of(*call) for call in CALLS[dims]),
             lambda draw: draw_call(draw, dims),
-            functions=((last(dims, 2, 3, 2),), (1,), (last(dims, 2, None, 4),), (last(dims, 4, 7, 8),)),
             module=(last(dims, 2, 3, None),),
         ),
     )

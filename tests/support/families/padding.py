@@ -216,7 +216,6 @@ def row(family: str, dims: int) -> Row:
             ("float32", "float16", "bfloat16", *(() if family == "circular" else ("float64", "complex64", "complex128"))),
             lambda: calls(family, dims),
             lambda draw: draw_call(draw, family, dims),
-            functions=(((1, 3, 2, 0, 0, 1)[: 2 * dims],), (2,)),
             module=((1, 2, 3, 0, 1, 1)[: 2 * dims],),
         ),
     )

@@ -227,7 +227,6 @@ def row(dims: int) -> Row:
             ("float32", "float16", "bfloat16"),
             lambda: (call_of(name, *call) for call in CALLS[dims]),
             lambda draw: draw_call(draw, name, dims),
-            functions=((3, 2, 1), (2,), (3, 1, 1, True, False), (last(dims, 1, 2, 3), last(dims, 2, 1, 2), 0, False, True, 5)),
             module=(3, 2, 1, True, False, 4),
         ),
     )
