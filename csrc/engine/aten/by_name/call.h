@@ -70,10 +70,14 @@ void run_by_name(OperatorCall& of_runtime) {
 
 }  // namespace torch_aclnn::host::aten
 
-#define OPERATOR(name)                                                                                                           \
-    static void name##ByName([[maybe_unused]] ::torch_aclnn::host::aten::Call& call);                                            \
-    static const ::torch_aclnn::host::NamedOperator name##Operator(#name, ::torch_aclnn::host::aten::run_by_name<name##ByName>); \
-    static void name##ByName([[maybe_unused]] ::torch_aclnn::host::aten::Call& call)
+// For the bodies.
+using namespace torch_aclnn::host;
+using namespace torch_aclnn::host::aten;
+
+#define OPERATOR(name)                                                           \
+    static void name##ByName([[maybe_unused]] Call& call);                       \
+    static const NamedOperator name##Operator(#name, run_by_name<name##ByName>); \
+    static void name##ByName([[maybe_unused]] Call& call)
 
 // Defines an operator whose body is one statement, and one that only writes its result.
 #define RUN_OPERATOR(name, ...) \

@@ -2,9 +2,6 @@
 #include "engine/aten/by_name/call.h"
 #include "engine/aten/quantization/sign_bits.h"
 
-using namespace torch_aclnn::host;
-using namespace torch_aclnn::host::aten;
-
 // Selection by indices and masks, and sorting.
 
 static int64_t dimension(const Call& call, const char* name, const at::Tensor& x, int64_t otherwise) {

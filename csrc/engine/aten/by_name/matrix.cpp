@@ -1,9 +1,6 @@
 // Matrix products, and systems of equations. Half types are summed in float32.
 #include "engine/aten/by_name/call.h"
 
-using namespace torch_aclnn::host;
-using namespace torch_aclnn::host::aten;
-
 static at::Tensor factor(const Call& call, size_t i, const char* is_transposed) {
     const at::Tensor x = call.computing(i);
     if (x.dim() < 2) refuse("input " + std::to_string(i), "a matrix", shape_text(x.sizes()));

@@ -3,9 +3,6 @@
 #include "engine/aten/by_name/call.h"
 #include "engine/aten/numerics/undocumented.h"
 
-using namespace torch_aclnn::host;
-using namespace torch_aclnn::host::aten;
-
 // Norms and distances of any order.
 
 // Infinite orders come as the largest and the smallest int.

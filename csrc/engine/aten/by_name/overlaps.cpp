@@ -5,9 +5,6 @@
 #include "engine/aten/by_name/call.h"
 #include "engine/aten/vision/boxes.h"
 
-using namespace torch_aclnn::host;
-using namespace torch_aclnn::host::aten;
-
 // Boxes are {4, N}: the corners of each or, with `trans`, its centre and size.
 static Overlap overlap_of(const Call& call, const at::Tensor& boxes, const at::Tensor& others) {
     for (const at::Tensor* four : {&boxes, &others})

@@ -3,9 +3,6 @@
 
 #include "engine/aten/by_name/call.h"
 
-using namespace torch_aclnn::host;
-using namespace torch_aclnn::host::aten;
-
 // Operators on each element of one tensor.
 
 #define UNARY_OPERATOR(name, function) RESULT_OPERATOR(name, function(call.computing(0)))

@@ -1,9 +1,6 @@
 // Pooling of images and volumes.
 #include "engine/aten/by_name/call.h"
 
-using namespace torch_aclnn::host;
-using namespace torch_aclnn::host::aten;
-
 namespace {
 
 // The list has four values: those of rows and columns, the first at place `rows`, and 1 for the other dimensions.

@@ -4,9 +4,6 @@
 #include "engine/aten/recurrent/gru_steps.h"
 #include "engine/aten/recurrent/lstm_steps.h"
 
-using namespace torch_aclnn::host;
-using namespace torch_aclnn::host::aten;
-
 namespace {
 
 // The order of the gates in weights and biases: torch's, by one of these names, or with two that follow each other transposed, which is the

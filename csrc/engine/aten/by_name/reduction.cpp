@@ -1,9 +1,6 @@
 // Reductions and softmax. Half types are summed in float32.
 #include "engine/aten/by_name/call.h"
 
-using namespace torch_aclnn::host;
-using namespace torch_aclnn::host::aten;
-
 static bool keeps_dims(const Call& call) {
     return call.attribute<bool>("keep_dims", false);
 }

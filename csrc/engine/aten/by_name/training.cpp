@@ -4,9 +4,6 @@
 #include "engine/aten/training/adam.h"
 #include "engine/runtime/stream/overflow.h"
 
-using namespace torch_aclnn::host;
-using namespace torch_aclnn::host::aten;
-
 // The loss of each row by the logarithms of its classes' probabilities, and its gradient.
 
 static int64_t reduction_of(const Call& call) {

@@ -3,9 +3,6 @@
 
 #include "engine/aten/by_name/call.h"
 
-using namespace torch_aclnn::host;
-using namespace torch_aclnn::host::aten;
-
 // Convolutions in two and three directions, with their gradients. Half types are summed in float32.
 
 namespace {
