@@ -192,15 +192,16 @@ def test_files_are_for_their_owner_alone(tmp_path):
     assert {stat.S_IMODE(path.stat().st_mode) for path in tmp_path.iterdir()} == {0o600}
 
 
-def test_files_of_coverage_do_not_follow_a_link_that_was_there_before(tmp_path):
+@pytest.mark.parametrize(("variable", "file"), [("TORCH_ACLNN_HOST_COVERAGE", ""), ("TORCH_ACLNN_HOST_TRACE", "/%p.calls")])
+def test_files_do_not_follow_a_link_that_was_there_before(tmp_path, variable, file):
     victim = tmp_path / "victim"
     directory = tmp_path / "coverage"
     directory.mkdir()
     code = f"""
     import os
     os.symlink({str(victim)!r}, os.path.join({str(directory)!r}, f"{{os.getpid()}}.calls"))
-    import torch_aclnn
+    import torch_aclnn, torch
+    torch.npu.init()
     """
-    done = run_python(code, TORCH_ACLNN_HOST_COVERAGE=str(directory))
-    assert done.returncode == 0 and "TORCH_ACLNN_HOST_COVERAGE: cannot write in" in done.stderr
+    assert f"{variable}: cannot write" in run_python(code, **{variable: f"{directory}{file}"}).stderr
     assert not victim.exists()

@@ -64,7 +64,7 @@ int write_all(int descriptor, std::string_view text) noexcept {
 
 Target open_target(const std::string& path) {
     if (config().trace == "stderr") return {STDERR_FILENO, 0, 0};
-    const int descriptor = open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    const int descriptor = open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (descriptor < 0) throw_unwritable(path, errno);
     struct stat found{};
     (void)fstat(descriptor, &found);
