@@ -16,6 +16,7 @@ import unittest
 import unittest.runner
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 from unittest import mock
 
 from .records import write_line as write
@@ -183,12 +184,24 @@ def start_server_by_fork() -> None:
         multiprocessing.forkserver.ensure_running()
 
 
+class Forked(multiprocessing.context.ForkServerProcess):
+    """A process of the server, with the environment that it would have if it were spawned."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "environment": dict(os.environ)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        os.environ.update(state.pop("environment"))
+        self.__dict__.update(state)
+
+
 def fork_what_is_to_be_spawned() -> None:
     """Let the processes that tests start have the imports of this one, or, once it uses the device, of a server: they take seconds."""
     import torch.multiprocessing
 
     fork, server = multiprocessing.get_context("fork"), multiprocessing.get_context("forkserver")
     start_server_by_fork()
+    server.Process = Forked
 
     def with_imports(_method: str | None = None) -> multiprocessing.context.BaseContext:
         return server if torch.npu.is_initialized() else fork
