@@ -1,7 +1,7 @@
 """Padding by elements of the input: those of the edges, their mirror images, those of the other end."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 from torch_aclnn import _C
@@ -23,76 +23,46 @@ __all__ = [
 ]
 
 
-@documented
-def replication_pad1d(input: Tensor, padding: int | Sequence[int]) -> Tensor:
-    """Repeat the edges, as ``torch.nn.functional.pad(..., mode="replicate")``; the gradient is ``aclnnReplicationPad1dBackward``.
+class _Padding(Protocol):
+    def __call__(self, input: Tensor, padding: int | Sequence[int]) -> Tensor: ...
+
+
+# What a function of planes does, with the mode of torch's own, a row, how many elements are added on either side, and the padded row.
+_KINDS = {
+    "replication": ("Repeat the edges", "replicate", [1.0, 2.0], (1, 1), "1., 1., 2., 2."),
+    "reflection": ("Reflect at the edges", "reflect", [1.0, 2.0, 3.0], (2, 1), "3., 2., 1., 2., 3., 2."),
+    "circular": ("Continue with the other end", "circular", [1.0, 2.0, 3.0], (1, 1), "3., 1., 2., 3., 1."),
+}
+
+
+def _of_planes(name: str) -> _Padding:
+    """Return the function of a name, with an example of one row."""
+    in_eager_code, operator = getattr(_C, name), BY_NAME[name]
+    summary, mode, row, sides, padded = _KINDS[name.partition("_")[0]]
+    before, after = "[" * operator.dims, "]" * operator.dims
+
+    def function(input: Tensor, padding: int | Sequence[int]) -> Tensor:
+        return _pad(name, in_eager_code, input, padding)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"""{summary}, as ``torch.nn.functional.pad(..., mode="{mode}")``; the gradient is ``{operator.entry_point}``.
 
     Example:
-        >>> torch_aclnn.functional.replication_pad1d(torch.tensor([[1.0, 2.0]]), (1, 1))
-        tensor([[1., 1., 2., 2.]])
+        >>> torch_aclnn.functional.{name}(torch.tensor({before}{row}{after}), {sides + (0, 0) * (operator.dims - 1)})
+        tensor({before}[{padded}]{after})
 
     """
-    return _pad("replication_pad1d", _C.replication_pad1d, input, padding)
+    return documented(function)
 
 
-@documented
-def replication_pad2d(input: Tensor, padding: int | Sequence[int]) -> Tensor:
-    """Repeat the edges, as ``torch.nn.functional.pad(..., mode="replicate")``; the gradient is ``aclnnReplicationPad2dBackward``.
-
-    Example:
-        >>> torch_aclnn.functional.replication_pad2d(torch.tensor([[[1.0, 2.0]]]), (1, 1, 0, 0))
-        tensor([[[1., 1., 2., 2.]]])
-
-    """
-    return _pad("replication_pad2d", _C.replication_pad2d, input, padding)
-
-
-@documented
-def replication_pad3d(input: Tensor, padding: int | Sequence[int]) -> Tensor:
-    """Repeat the edges, as ``torch.nn.functional.pad(..., mode="replicate")``; the gradient is ``aclnnReplicationPad3dBackward``.
-
-    Example:
-        >>> torch_aclnn.functional.replication_pad3d(torch.tensor([[[[1.0, 2.0]]]]), (1, 1, 0, 0, 0, 0))
-        tensor([[[[1., 1., 2., 2.]]]])
-
-    """
-    return _pad("replication_pad3d", _C.replication_pad3d, input, padding)
-
-
-@documented
-def reflection_pad1d(input: Tensor, padding: int | Sequence[int]) -> Tensor:
-    """Reflect at the edges, as ``torch.nn.functional.pad(..., mode="reflect")``; the gradient is ``aclnnReflectionPad1dBackward``.
-
-    Example:
-        >>> torch_aclnn.functional.reflection_pad1d(torch.tensor([[1.0, 2.0, 3.0]]), (2, 1))
-        tensor([[3., 2., 1., 2., 3., 2.]])
-
-    """
-    return _pad("reflection_pad1d", _C.reflection_pad1d, input, padding)
-
-
-@documented
-def reflection_pad2d(input: Tensor, padding: int | Sequence[int]) -> Tensor:
-    """Reflect at the edges, as ``torch.nn.functional.pad(..., mode="reflect")``; the gradient is ``aclnnReflectionPad2dBackward``.
-
-    Example:
-        >>> torch_aclnn.functional.reflection_pad2d(torch.tensor([[[1.0, 2.0, 3.0]]]), (2, 1, 0, 0))
-        tensor([[[3., 2., 1., 2., 3., 2.]]])
-
-    """
-    return _pad("reflection_pad2d", _C.reflection_pad2d, input, padding)
-
-
-@documented
-def reflection_pad3d(input: Tensor, padding: int | Sequence[int]) -> Tensor:
-    """Reflect at the edges, as ``torch.nn.functional.pad(..., mode="reflect")``; the gradient is ``aclnnReflectionPad3dBackward``.
-
-    Example:
-        >>> torch_aclnn.functional.reflection_pad3d(torch.tensor([[[[1.0, 2.0, 3.0]]]]), (2, 1, 0, 0, 0, 0))
-        tensor([[[[3., 2., 1., 2., 3., 2.]]]])
-
-    """
-    return _pad("reflection_pad3d", _C.reflection_pad3d, input, padding)
+replication_pad1d = _of_planes("replication_pad1d")
+replication_pad2d = _of_planes("replication_pad2d")
+replication_pad3d = _of_planes("replication_pad3d")
+reflection_pad1d = _of_planes("reflection_pad1d")
+reflection_pad2d = _of_planes("reflection_pad2d")
+reflection_pad3d = _of_planes("reflection_pad3d")
+circular_pad2d = _of_planes("circular_pad2d")
+circular_pad3d = _of_planes("circular_pad3d")
 
 
 @documented
@@ -109,30 +79,6 @@ def circular_pad1d(input: Tensor, padding: int | Sequence[int]) -> Tensor:
     _arguments.tensor("circular_pad1d", "input", input, (2, 3))
     sides = _arguments.edge_padding("circular_pad1d", "padding", padding, input, 1)
     return circular_pad2d(input.unsqueeze(-2), (*sides, 0, 0)).squeeze(-2)
-
-
-@documented
-def circular_pad2d(input: Tensor, padding: int | Sequence[int]) -> Tensor:
-    """Continue with the other end, as ``torch.nn.functional.pad(..., mode="circular")``; the gradient is ``aclnnCircularPad2dBackward``.
-
-    Example:
-        >>> torch_aclnn.functional.circular_pad2d(torch.tensor([[[1.0, 2.0, 3.0]]]), (1, 1, 0, 0))
-        tensor([[[3., 1., 2., 3., 1.]]])
-
-    """
-    return _pad("circular_pad2d", _C.circular_pad2d, input, padding)
-
-
-@documented
-def circular_pad3d(input: Tensor, padding: int | Sequence[int]) -> Tensor:
-    """Continue with the other end, as ``torch.nn.functional.pad(..., mode="circular")``; the gradient is ``aclnnCircularPad3dBackward``.
-
-    Example:
-        >>> torch_aclnn.functional.circular_pad3d(torch.tensor([[[[1.0, 2.0, 3.0]]]]), (1, 1, 0, 0, 0, 0))
-        tensor([[[[3., 1., 2., 3., 1.]]]])
-
-    """
-    return _pad("circular_pad3d", _C.circular_pad3d, input, padding)
 
 
 # The largest padding that torch accepts, relative to the size; the operators' documents have further limits.
