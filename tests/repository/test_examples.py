@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from support.marks import host_engine_only
 from support.subprocesses import output_of, run_python
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
@@ -94,9 +93,3 @@ def test_a_training_goes_on_from_a_file_on_another_device(tmp_path):
     assert [printed.split("  loss")[0] for printed, _ in trained] == ["epoch  1 on npu", "epoch  2 on cpu", "epoch  3 on npu"]
     losses = [loss for _, (loss,) in trained]
     assert losses[2] < losses[1] < losses[0]
-
-
-@pytest.mark.slow
-@host_engine_only
-def test_the_notebook_has_the_outputs_of_its_cells():
-    assert output_of("", launcher=(sys.executable, str(EXAMPLES.parent / "docs" / "run_notebook.py"), "--check")) == ""
