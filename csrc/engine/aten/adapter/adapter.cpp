@@ -331,9 +331,16 @@ std::unique_ptr<Recipe> recipe_of(const Adapter& adapter, const void* const* arg
 
 }  // namespace
 
+// MKL prepares its vector functions in the first call of one. Calls of other threads meanwhile have 12 correct bits, in which two devices
+// would differ.
+static void prepare_vector_functions() {
+    [[maybe_unused]] static const bool are_prepared = at::exp(at::ones({1})).defined();
+}
+
 void run_plainly(const std::function<void()>& body) {
     begin_computing();
     const c10::impl::ExcludeDispatchKeyGuard guard(kAboveBackend);
+    prepare_vector_functions();
     const TemporariesAreKept temporaries;
     calling_aten(body, [](const std::string& text, bool) { throw Error(ACL_ERROR_RT_AICORE_EXCEPTION, text); });
 }
