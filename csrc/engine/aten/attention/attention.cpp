@@ -177,6 +177,7 @@ void split_rope(const at::Tensor& joined, const at::Tensor& out, const OptTensor
 }
 
 void score_backward(const FlashAttentionScore& a, const OptTensor& drop_mask) {
+    // The joined gradients have memory of their own where there is rope; nothing reads its contents.
     const at::Tensor dq = with_rope(a.dq, a.queryRope), dk = with_rope(a.dk, a.keyRope);
     at::Tensor of_sink = at::zeros({a.headNum});
     for_each_attention(a, drop_mask, [&](const FusedAttention& attention, const auto& of_query, const auto& of_key) {

@@ -19,10 +19,6 @@ constexpr int64_t kScoresOfBlock = int64_t{64} << 10;
 // Products of fewer rows take much longer for each.
 constexpr int64_t kFewestRows = 64;
 
-int64_t divided_up(int64_t count, int64_t by) {
-    return (count + by - 1) / by;
-}
-
 at::Tensor product(const at::Tensor& left, const at::Tensor& right, double factor) {
     const at::Tensor nothing = at::empty({1, 1, 1}, left.options());  // multiplied by 0, it is not read
     return at::baddbmm(nothing, left, right, 0, factor);
@@ -97,11 +93,11 @@ int64_t FusedAttention::columns_seen(const Block& block) const {
 template <class Use>
 void FusedAttention::for_each_part(bool may_part_rows, Use use) const {
     const int64_t batches = query_.size(0), heads = query_.size(1), rows = query_.size(2), threads = at::get_num_threads();
-    const int64_t fitting = kScoresOfBlock / std::max<int64_t>(1, rows * key_.size(2)), fair = divided_up(batches * heads, threads);
+    const int64_t fitting = kScoresOfBlock / std::max<int64_t>(1, rows * key_.size(2)), fair = at::divup(batches * heads, threads);
     const int64_t heads_of_part = std::max<int64_t>(1, std::min({fitting, fair, heads}) / sharing_) * sharing_;
-    const int64_t parts_of_heads = divided_up(heads, heads_of_part);
+    const int64_t parts_of_heads = at::divup(heads, heads_of_part);
     const bool parts_rows = may_part_rows && batches * parts_of_heads < threads && rows > kFewestRows;
-    const int64_t parts_of_rows = parts_rows ? std::min(threads, divided_up(rows, kFewestRows)) : 1;
+    const int64_t parts_of_rows = parts_rows ? std::min(threads, at::divup(rows, kFewestRows)) : 1;
     at::parallel_for(0, batches * parts_of_heads * parts_of_rows, 1, [&](int64_t begin, int64_t end) {
         const TemporariesAreKept kept;
         for (int64_t part = begin; part < end; part++) {

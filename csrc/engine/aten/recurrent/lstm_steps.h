@@ -11,21 +11,24 @@ namespace torch_aclnn::host::aten::lstm {
 // Products of fewer rows take longer for each.
 constexpr int64_t kFewestRows = 8;
 
+// Returns some rows of the batch, which is the last dimension but one; nothing of nothing.
+struct Rows {
+    int64_t begin, end;
+
+    at::Tensor operator()(const at::Tensor& x) const { return x.defined() ? x.narrow(-2, begin, end - begin) : x; }
+    OptTensor operator()(const OptTensor& x) const { return x ? OptTensor((*this)(*x)) : std::nullopt; }
+};
+
 // Values of one step, {batch, units} each, or of all steps, in float32; those of a step have no gaps.
 struct Step {
     at::Tensor i, j, f, o, h, c, tanh_c;
 
-    // Returns those of some rows of the batch.
-    Step of_rows(int64_t begin, int64_t end) const {
-        const auto cut = [=](const at::Tensor& x) { return x.defined() ? x.narrow(-2, begin, end - begin) : x; };
-        return {cut(i), cut(j), cut(f), cut(o), cut(h), cut(c), cut(tanh_c)};
-    }
+    Step of_rows(Rows rows) const { return {rows(i), rows(j), rows(f), rows(o), rows(h), rows(c), rows(tanh_c)}; }
 };
 
 // Calls `use` with rows of the batch, which a thread takes through all steps. No step waits for other threads then.
-template <class Use>
-void for_each_rows(int64_t batch, Use use) {
-    at::parallel_for(0, batch, kFewestRows, use);
+void for_each_rows(int64_t batch, const auto& use) {
+    at::parallel_for(0, batch, kFewestRows, [&](int64_t begin, int64_t end) { use(Rows{begin, end}); });
 }
 
 inline int threads() {
@@ -73,10 +76,9 @@ inline void run_steps(const Step& all, const at::Tensor& gates, const at::Tensor
     });
 }
 
-// Returns the mask of some rows of the batch; nothing if all steps of all rows are active.
-inline OptTensor active_of(const at::Tensor& active, int64_t batch, int64_t begin, int64_t end) {
-    if (active.all().item<bool>()) return std::nullopt;
-    return active.expand({-1, batch, -1}).narrow(1, begin, end - begin);
+// Returns the mask of the whole batch; nothing if all steps are active.
+inline OptTensor mask_of(const at::Tensor& active, int64_t batch) {
+    return active.all().item<bool>() ? std::nullopt : OptTensor(active.expand({-1, batch, -1}));
 }
 
 // Computes all steps of one direction; h and c become the last states.
@@ -87,10 +89,8 @@ inline Step run(const at::Tensor& input, const Weights& w, const at::Tensor& act
     const Step all = room_for({steps, batch, units});
     h = h.expand({batch, units});
     c = dense(c.expand({batch, units}));
-    for_each_rows(batch, [&](int64_t begin, int64_t end) {
-        const auto cut = [=](const at::Tensor& x) { return x.narrow(-2, begin, end - begin); };
-        run_steps(all.of_rows(begin, end), cut(gates), of_state, active_of(active, batch, begin, end), reverse, cut(h), cut(c));
-    });
+    const OptTensor mask = mask_of(active, batch);
+    for_each_rows(batch, [&](Rows rows) { run_steps(all.of_rows(rows), rows(gates), of_state, rows(mask), reverse, rows(h), rows(c)); });
     if (steps > 0) h = all.h[reverse ? 0 : -1], c = all.c[reverse ? 0 : -1];
     return all;
 }
@@ -118,13 +118,12 @@ inline at::Tensor run_backward(const Step& saved, const at::Tensor& c_before, co
     const at::Tensor cs_before = whole(c_before), of_outputs = whole(of_output);
     const at::Tensor of_gates = at::empty({steps, batch, 4 * units}, at::kFloat);
     of_h = of_h.expand({batch, units}).clone(), of_c = of_c.expand({batch, units}).clone();
-    for_each_rows(batch, [&](int64_t begin, int64_t end) {
-        const auto cut = [=](const at::Tensor& x) { return x.narrow(-2, begin, end - begin); };
-        at::Tensor h = cut(of_h), c = cut(of_c);
-        run_steps_backward(all.of_rows(begin, end), cut(cs_before), active_of(active, batch, begin, end), reverse, hidden, cut(of_outputs),
-                           cut(of_gates), h, c);
-        cut(of_h).copy_(h);
-        cut(of_c).copy_(c);
+    const OptTensor mask = mask_of(active, batch);
+    for_each_rows(batch, [&](Rows rows) {
+        at::Tensor h = rows(of_h), c = rows(of_c);
+        run_steps_backward(all.of_rows(rows), rows(cs_before), rows(mask), reverse, hidden, rows(of_outputs), rows(of_gates), h, c);
+        rows(of_h).copy_(h);
+        rows(of_c).copy_(c);
     });
     return of_gates;
 }
