@@ -168,7 +168,18 @@ ROWS = [
     ("aclnnDropoutDoMask", "self out 9; mask UINT8:1", "mask", "at least 2 elements"),
     ("aclnnMaxPool2dWithMask", "self 1,4,4; kernelSize=256; out 1,3,3; indices INT8:1,4,32", "kernelSize", "32767"),
     ("aclnnMaxPool2dWithMask", "self 1,4,4; kernelSize=2; out 1,3,3; indices INT8:1,0,32", "indices", "a mask of bytes"),
-    ("aclnnFlashAttentionScore", f"{ATTENTION}; realShift 2,3", "realShift", "null"),
+    *(
+        ("aclnnFlashAttentionScore", f"{ATTENTION}; realShift {sizes}", "realShift", "4 dimensions: 1 or 1, 2, 1 or 3, and 3")
+        for sizes in ("2,3", "2,2,3,3", "1,2,2,3", "1,1,3,3")
+    ),
+    ("aclnnFlashAttentionScore", f"{ATTENTION}; query key value attentionOut FLOAT16:1,2,3,4; realShift 1,2,3,3", "realShift", "FLOAT16"),
+    ("aclnnFlashAttentionScoreV2", f"{ATTENTION}; pseType=2; realShift 3", "realShift", r"\[2\] or \[1, 2\]"),
+    (
+        "aclnnFlashAttentionVarLenScore",
+        f"{PACKED}; actualSeqQLen=3; actualSeqKvLen=3; realShift 1,2,3,3",
+        "realShift",
+        "null for pseType 0 and 1",
+    ),
     ("aclnnFlashAttentionScore", f"{ATTENTION}; paddingMask 2,3", "paddingMask", "null"),
     # An NPU refuses them, too; torch's own attention broadcasts them.
     *(

@@ -75,6 +75,62 @@ def test_sinks_and_ropes(version, layout, rope, sink):
     close(gradients, torch.autograd.grad(expected, here, cotangent), 1e-4)
 
 
+DISTANCES = torch.arange(7) + 1 - torch.arange(5).unsqueeze(1) - 3.0
+SLOPES = torch.tensor([0.5, 0.25, 0.125, 0.0625])
+# The type, the shift that is given, and what it adds to the scaled scores of 5 rows and 7 columns; None is the shift itself.
+SHIFTS = {
+    "added": (0, torch.randn(2, 4, 5, 7), None),
+    "scaled": (1, torch.randn(2, 4, 5, 7), None),
+    "of all batches": (1, torch.randn(1, 4, 5, 7), None),
+    "of all rows": (0, torch.randn(2, 4, 1, 7), None),
+    "distances": (2, SLOPES, -SLOPES.view(4, 1, 1) * DISTANCES.abs()),
+    "roots": (3, torch.stack((SLOPES, 2 * SLOPES)), -torch.stack((SLOPES, 2 * SLOPES)).view(2, 4, 1, 1) * DISTANCES.abs().sqrt()),
+}
+
+
+@pytest.mark.parametrize("name", SHIFTS)
+def test_shifts_of_positions(name):
+    """A shift that is given has a gradient as well; distances begin where q_start_idx and kv_start_idx say."""
+    kind, given, added = SHIFTS[name]
+    here = [torch.randn(shape).double().requires_grad_() for shape in ((2, 4, 5, 8), (2, 2, 7, 8), (2, 2, 7, 6))]
+    here += [given.double().requires_grad_()] if added is None else []
+    there = [x.detach().float().to(DEVICE).requires_grad_() for x in here]
+    q, k, v = there[:3]
+    pse = there[3] if added is None else given.to(DEVICE)
+    got = torch_npu.npu_fusion_attention_v2(q, k, v, 4, "BNSD", pse=pse, scale=0.5, pse_type=kind, q_start_idx=[3], kv_start_idx=[1])[0]
+    shift = added if added is not None else here[3] * (0.5 if kind == 1 else 1)
+    expected = heads_of(*here[:3], 0.5, shift=shift)[0]
+    close(got, expected)
+    cotangent = torch.randn(expected.shape).double()
+    gradients = torch.autograd.grad(got, there, cotangent.float().to(DEVICE))
+    close(gradients, torch.autograd.grad(expected, here, cotangent), 1e-4)
+
+
+def test_a_shift_of_the_last_rows():
+    """A shift that depends on distances only is given for the last 1024 rows."""
+    positions = torch.arange(1100)
+    whole = SLOPES.view(1, 4, 1, 1) * -(positions - positions.unsqueeze(1)).abs()
+    q, k, v = (torch.randn(1, 4, 1100, 4) for _ in range(3))
+    masked = torch.ones(1100, 1100, dtype=torch.bool).triu(1)
+    options = {"scale": 0.5, "atten_mask": masked.to(DEVICE), "next_tockens": 0}
+    got = torch_npu.npu_fusion_attention(
+        *(x.to(DEVICE) for x in (q, k, v)), 4, "BNSD", pse=whole[:, :, -1024:].contiguous().to(DEVICE), **options
+    )[0]
+    close(got, heads_of(q, k, v, 0.5, masked, whole * 0.5)[0])
+
+
+def test_shifts_of_packed_sequences():
+    q, k, v = torch.randn(5, 4, 8), torch.randn(7, 4, 8), torch.randn(7, 4, 8)
+    slopes = torch.stack((SLOPES, 2 * SLOPES))
+    device = [x.to(DEVICE) for x in (q, k, v, slopes)]
+    got = torch_npu.npu_fusion_attention_v2(*device[:3], 4, "TND", pse=device[3], scale=0.5, pse_type=2, **ENDS)[0]
+    parts = []
+    for x, y, z, own in zip(q.split((2, 3)), k.split((3, 4)), v.split((3, 4)), slopes, strict=True):
+        shift = -own.view(4, 1, 1) * (torch.arange(len(y)) - torch.arange(len(x)).unsqueeze(1)).abs()
+        parts.append(heads_of(*(t.transpose(0, 1) for t in (x, y, z)), 0.5, shift=shift)[0].transpose(0, 1))
+    close(got, torch.cat(parts))
+
+
 test_torchs_functions = table(CASES)
 
 

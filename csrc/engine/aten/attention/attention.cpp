@@ -11,6 +11,8 @@ namespace {
 
 using call::FlashAttentionScore;
 
+constexpr int64_t kLastRows = 1024;  // of a shift that depends on distances only
+
 bool is_packed(const FlashAttentionScore& a) {
     return a.inputLayout == "TND";
 }
@@ -43,10 +45,35 @@ void require_features(const FlashAttentionScore& a) {
                c10::str(of_query, " and ", of_value));
 }
 
-// The engine has no shifts of positions, no padding masks and no scales of quantised inputs, which the 950 has.
-void check(const FlashAttentionScore& a) {
+// A shift has 4 dimensions; of many rows that are as many as the columns the last 1024 suffice. Types 2 and 3 have slopes of the heads.
+void require_shift(const FlashAttentionScore& a, int64_t type) {
+    if (!given(a.realShift)) return;
+    const at::IntArrayRef sizes = a.realShift->sizes();
+    const at::ScalarType expected = type > 1 ? at::kFloat : a.query.scalar_type();
+    if (a.realShift->scalar_type() != expected)
+        refuse("realShift", c10::str(dtype_name(expected), " for pseType ", type), dtype_name(a.realShift->scalar_type()));
+    const int64_t batch = is_packed(a) ? static_cast<int64_t>(a.actualSeqQLen.size()) : size(a, a.query, 'B');
+    if (type > 1) {
+        if (sizes == at::DimVector{a.headNum} || sizes == at::DimVector{batch, a.headNum}) return;
+        refuse("realShift", c10::str("shape [", a.headNum, "] or [", batch, ", ", a.headNum, "] for pseType ", type), shape_text(sizes));
+    }
+    if (is_packed(a)) refuse("realShift", "null for pseType 0 and 1 in the layout TND: the engine has none", shape_text(sizes));
+    const int64_t rows = size(a, a.query, 'S'), columns = size(a, a.key, 'S');
+    const bool may_have_last =
+        given(a.attenMask) && rows > kLastRows && rows == columns && (a.sparseMode == 0 || a.sparseMode == 2 || a.sparseMode == 3);
+    const bool fits = sizes.size() == 4 && (sizes[0] == 1 || sizes[0] == batch) && sizes[1] == a.headNum && sizes[3] == columns &&
+                      (sizes[2] == 1 || sizes[2] == rows || (may_have_last && sizes[2] == kLastRows));
+    if (!fits)
+        refuse(
+            "realShift",
+            c10::str("4 dimensions: 1 or ", batch, ", ", a.headNum, ", 1 or ", rows, may_have_last ? " or 1024, and " : ", and ", columns),
+            shape_text(sizes));
+}
+
+// The engine has no padding masks and no scales of quantised inputs, which the 950 has.
+void check(const FlashAttentionScore& a, int64_t pse_type) {
     require_not_given("dScaleDy", a.dScaleDy, "dScaleO", a.dScaleO, "dScaleQ", a.dScaleQ, "dScaleK", a.dScaleK, "dScaleV", a.dScaleV,
-                      "realShift", a.realShift, "paddingMask", a.paddingMask);
+                      "paddingMask", a.paddingMask);
     if (given(a.queryRope) != given(a.keyRope))
         refuse("keyRope", "a tensor if and only if there is queryRope", given(a.keyRope) ? "one" : "none");
     if (given(a.queryRope) && a.inputLayout.back() != 'D')
@@ -55,6 +82,7 @@ void check(const FlashAttentionScore& a) {
     if (a.sparseMode > 4 && (!is_packed(a) || a.sparseMode < 7))
         refuse("sparseMode", "0 to 4, or 7 or 8 with the layout TND: the engine has no prefixes", std::to_string(a.sparseMode));
     require_features(a);
+    require_shift(a, pse_type);
     if (!is_packed(a)) return;
     require_as_many({{"actualSeqKvLen", a.actualSeqKvLen}}, {"actualSeqQLen", a.actualSeqQLen});
     require_ends("actualSeqQLen", a.actualSeqQLen, a.query);
@@ -89,6 +117,10 @@ AnyShape masking(const FlashAttentionScore& a) {
            shape_text(a.attenMask->sizes()));
 }
 
+// torch_npu passes a tensor without elements for the gradient of a shift that is not given.
+OrEmpty<> shift_gradient(const FlashAttentionScore& a) {
+    return or_empty({given(a.realShift) ? a.realShift->sizes() : at::IntArrayRef{0}, a.query.scalar_type()});
+}
 OrEmpty<> rope_of(const at::Tensor& tensor, const OptTensor& rope) {
     return or_empty({with_size(tensor.sizes(), -1, given(rope) ? size_of(*rope, rope->dim() - 1) : 0).sizes, tensor.scalar_type()});
 }
@@ -123,14 +155,27 @@ int64_t mode_of_sequence(const FlashAttentionScore& a, size_t i) {
     return ends.begin() + i == band ? 4 : 10 - a.sparseMode;
 }
 
+int64_t first(const OptNumbers& numbers) {
+    return numbers && !numbers->empty() ? numbers->front() : 0;
+}
+
 // Calls `use` with the attention of the whole batch or, in the layout TND of {tokens, heads, features}, of each of the sequences, whose
 // tokens follow each other. It also gets functions that return what belongs to its queries and keys as BNSD, in the tensor's memory.
 template <class Use>
-void for_each_attention(const FlashAttentionScore& a, const OptTensor& drop_mask, Use use) {
+void for_each_attention(const FlashAttentionScore& a, const OptTensor& drop_mask, int64_t pse_type, Use use) {
     const at::Tensor query = with_rope(a.query, a.queryRope), key = with_rope(a.key, a.keyRope);
-    AttentionOptions options{drop_mask,    a.attenMask, a.scaleValue,
-                             a.keepProb,   a.preTokens, a.nextTokens,
-                             a.sparseMode, 0,           given(a.sink) ? a.sink : std::nullopt};
+    AttentionOptions options{drop_mask,
+                             a.attenMask,
+                             a.scaleValue,
+                             a.keepProb,
+                             a.preTokens,
+                             a.nextTokens,
+                             a.sparseMode,
+                             0,
+                             given(a.sink) ? a.sink : std::nullopt,
+                             given(a.realShift) ? a.realShift : std::nullopt,
+                             pse_type,
+                             first(a.qStartIdx) - first(a.kvStartIdx)};
     if (!is_packed(a)) {
         const AttentionLayout layout{a.inputLayout, a.headNum};
         const int64_t key_heads = layout.to_bnsd(key, layout.features(query)).size(1);
@@ -147,6 +192,7 @@ void for_each_attention(const FlashAttentionScore& a, const OptTensor& drop_mask
         const auto of_query = cut(query_first, rows), of_key = cut(key_first, columns);
         AttentionOptions own = options;
         own.mode = mode_of_sequence(a, i);
+        if (own.shift && own.shift->dim() == 2) own.shift = own.shift->select(0, static_cast<int64_t>(i));
         if (own.mask && own.mode < 2) own.mask = own.mask->narrow(-2, 0, rows).narrow(-1, 0, columns);
         use(FusedAttention(of_query(query), of_key(key), of_key(a.value), own), of_query, of_key);
         options.first_drop_bit += a.headNum * rows * columns;
@@ -162,9 +208,9 @@ AttentionResults results(const FlashAttentionScore& a, const OptTensor& result, 
     return {viewed(result, of_query), viewed(a.softmaxMax, of_statistic), viewed(a.softmaxSum, of_statistic)};
 }
 
-void score(const FlashAttentionScore& a, const OptTensor& drop_mask) {
+void score(const FlashAttentionScore& a, const OptTensor& drop_mask, int64_t pse_type) {
     fill_reserved_if_unspecified(a.softmaxOut);
-    for_each_attention(a, drop_mask, [&](const FusedAttention& attention, const auto& of_query, const auto&) {
+    for_each_attention(a, drop_mask, pse_type, [&](const FusedAttention& attention, const auto& of_query, const auto&) {
         attention.write_results(results(a, a.attentionOut, of_query));
     });
 }
@@ -176,12 +222,13 @@ void split_rope(const at::Tensor& joined, const at::Tensor& out, const OptTensor
     if (given(rope)) rope->copy_(joined.narrow(-1, features, rope->size(-1)));
 }
 
-void score_backward(const FlashAttentionScore& a, const OptTensor& drop_mask) {
+void score_backward(const FlashAttentionScore& a, const OptTensor& drop_mask, int64_t pse_type) {
     // The joined gradients have memory of their own where there is rope; nothing reads its contents.
     const at::Tensor dq = with_rope(a.dq, a.queryRope), dk = with_rope(a.dk, a.keyRope);
     at::Tensor of_sink = at::zeros({a.headNum});
-    for_each_attention(a, drop_mask, [&](const FusedAttention& attention, const auto& of_query, const auto& of_key) {
-        const AttentionGradients gradients{of_query(dq), of_key(dk), of_key(a.dv)};
+    fill_reserved_if_unspecified(a.dpse);
+    for_each_attention(a, drop_mask, pse_type, [&](const FusedAttention& attention, const auto& of_query, const auto& of_key) {
+        const AttentionGradients gradients{of_query(dq), of_key(dk), of_key(a.dv), attention.has_whole_shift() ? a.dpse : std::nullopt};
         of_sink += attention.write_gradients(of_query(a.dy), results(a, a.attentionIn, of_query), gradients);
     });
     split_rope(dq, a.dq, a.dqRope);

@@ -61,6 +61,7 @@ FusedAttention::FusedAttention(at::Tensor query, at::Tensor key, at::Tensor valu
     const int64_t rows = query_.size(2), columns = key_.size(2);
     const at::DimVector all{query_.size(0), query_.size(1), rows, columns};
     sharing_ = query_.size(1) / key_.size(1);
+    shift_factor_ = options.shift_type == 1 ? options.scale : 1;
     is_triangle_ = options.mask && (options.mode == 2 || options.mode == 3);
     first_ = options.mode == 3 ? columns - rows + 1 : 1;
     if (!is_triangle_) hidden_ = hidden_scores(rows, columns, options);
@@ -68,6 +69,10 @@ FusedAttention::FusedAttention(at::Tensor query, at::Tensor key, at::Tensor valu
     if (!options.drop_mask || options.drop_mask->numel() == 0) return;
     const int64_t scores = c10::multiply_integers(all);
     kept_ = unpacked_dropout_mask(*options.drop_mask, {options.first_drop_bit + scores}).slice(0, options.first_drop_bit).view(all);
+}
+
+bool FusedAttention::has_whole_shift() const {
+    return options_.shift && options_.shift_type < 2 && (options_.shift->size(2) == 1 || options_.shift->size(2) == query_.size(2));
 }
 
 at::Tensor FusedAttention::of_rows(const at::Tensor& tensor, const Block& block) const {
@@ -118,6 +123,7 @@ void FusedAttention::for_each_block(const Block& part, Use use) const {
 
 at::Tensor FusedAttention::scores(const Block& block, const at::Tensor& query, const at::Tensor& key) const {
     const at::Tensor scores = product(query, key.transpose(1, 2), options_.scale);
+    if (options_.shift) scores.add_(shift_of(block, scores.size(2)), shift_factor_);
     hide(scores, block);
     return scores;
 }
@@ -137,6 +143,27 @@ void FusedAttention::hide(const at::Tensor& scores, const Block& block) const {
 
 at::Tensor FusedAttention::sink_of(const Block& block) const {
     return upcast(*options_.sink).narrow(0, block.head, block.heads).view({-1, 1, 1});
+}
+
+// Where only the last rows are given, they depend on distances only: an earlier row has what the first of them has as many columns further.
+at::Tensor FusedAttention::shift_of(const Block& block, int64_t columns) const {
+    const bool is_slope = options_.shift_type > 1;
+    const at::Tensor batches = is_slope ? options_.shift->view({-1, query_.size(1), 1, 1}) : *options_.shift;
+    const at::Tensor given = batches.select(0, batches.size(0) == 1 ? 0 : block.batch).narrow(0, block.head, block.heads);
+    if (is_slope) {
+        const at::Tensor rows = at::arange(block.row, block.row + block.rows).unsqueeze(1) + options_.shift_start;
+        const at::Tensor distance = (at::arange(columns) - rows).abs_().to(at::kFloat);
+        return given * (options_.shift_type == 3 ? distance.sqrt_() : distance).neg_();
+    }
+    if (given.size(1) == 1) return upcast(given.narrow(2, 0, columns));
+    const int64_t first = query_.size(2) - given.size(1);
+    if (first == 0) return upcast(given.narrow(1, block.row, block.rows).narrow(2, 0, columns));
+    const at::Tensor shift = at::zeros({block.heads, block.rows, columns});
+    for (int64_t i = 0; i < block.rows; i++) {
+        const int64_t ahead = std::max<int64_t>(0, first - block.row - i), count = std::min(columns, given.size(2) - ahead);
+        shift.select(1, i).narrow(1, 0, count).copy_(given.select(1, block.row + i + ahead - first).narrow(1, ahead, count));
+    }
+    return shift;
 }
 
 void FusedAttention::drop_out(const at::Tensor& scores, const Block& block) const {
@@ -188,6 +215,8 @@ void FusedAttention::write_results(const AttentionResults& out) const {
 
 at::Tensor FusedAttention::write_gradients(const at::Tensor& dy, const AttentionResults& given, const AttentionGradients& out) const {
     const at::Tensor of_sinks = at::zeros({query_.size(0), query_.size(1)});
+    OptTensor of_shift;  // of each batch, since threads take different ones
+    if (out.shift) of_shift = at::zeros({query_.size(0), query_.size(1), out.shift->size(2), key_.size(2)});
     for_each_part(false, [&](const Block& part) {
         const at::Tensor key = for_every_head(key_, part), value = for_every_head(value_, part);
         const at::Tensor of_key = at::zeros_like(key), of_value = at::zeros_like(value);
@@ -206,6 +235,12 @@ at::Tensor FusedAttention::write_gradients(const at::Tensor& dy, const Attention
                     .narrow(0, block.head, block.heads)
                     .sub_((at::exp(sink_of(block) - p.all.maximum) / p.all.sum * mean).sum({1, 2}));
             const at::Tensor of_scores = of_values.sub_(p.times_share(mean)).mul_(p.values);
+            if (of_shift) {
+                const at::Tensor own = of_shift->select(0, block.batch).narrow(0, block.head, block.heads).narrow(2, 0, seen);
+                const bool is_shared = own.size(1) == 1;
+                (is_shared ? own : own.narrow(1, block.row, block.rows))
+                    .add_(is_shared ? of_scores.sum(1, true) : of_scores, shift_factor_);
+            }
             drop_out(p.values, block);
             of_rows(out.query, block).copy_(product(of_scores, of_seen(key), options_.scale));
             of_seen(of_key).baddbmm_(of_scores.transpose(1, 2), query, 1, options_.scale);
@@ -217,6 +252,7 @@ at::Tensor FusedAttention::write_gradients(const at::Tensor& dy, const Attention
         write_of_key_heads(out.key, of_key);
         write_of_key_heads(out.value, of_value);
     });
+    if (of_shift) out.shift->copy_(of_shift->sum_to_size(out.shift->sizes()));
     return of_sinks.sum(0);
 }
 

@@ -40,6 +40,12 @@ struct AttentionOptions {
     int64_t before, after, mode;
     int64_t first_drop_bit = 0;
     OptTensor sink = std::nullopt;  // a score for each head that takes part in the softmax, and has no value
+    // What positions add to the scores (pse), by its type: 0 is added as it is, 1 before the scores are scaled. Both have {1 or the batch,
+    // heads, 1 or all rows, columns}, or of many rows the last 1024. Types 2 and 3 have a slope of each head, for the distance of the
+    // positions or for its square root.
+    OptTensor shift = std::nullopt;
+    int64_t shift_type = 1;
+    int64_t shift_start = 0;  // the first query's position from that of the first key
 };
 
 // The mask of scores that do not count; nothing if all count, as without a mask in each mode. From mode 2 on the mask has a fixed size and
@@ -53,6 +59,7 @@ struct AttentionResults {
 };
 struct AttentionGradients {
     at::Tensor query, key, value;
+    OptTensor shift;  // only of one that is given for all rows
 };
 
 // Attention of tensors in BNSD, of which several heads of the query may share one of the key and value.
@@ -60,6 +67,8 @@ class FusedAttention {
    public:
     FusedAttention(at::Tensor query, at::Tensor key, at::Tensor value, const AttentionOptions& options);
 
+    // Whether the shift is given for all rows, so that it has a gradient.
+    bool has_whole_shift() const;
     void write_results(const AttentionResults& out) const;
     // Writes the gradients, and returns those of the sinks, which are zero without any. The given results may be those of more keys than
     // these, as in ring attention: then the gradients are the share of these. What is not given is computed again.
@@ -80,12 +89,14 @@ class FusedAttention {
     at::Tensor scores(const Block& block, const at::Tensor& query, const at::Tensor& key) const;
     void hide(const at::Tensor& scores, const Block& block) const;
     at::Tensor sink_of(const Block& block) const;
+    at::Tensor shift_of(const Block& block, int64_t columns) const;
     void drop_out(const at::Tensor& scores, const Block& block) const;
     Probabilities probabilities(const at::Tensor& scores, const Block& block, const AttentionResults& given) const;
 
     at::Tensor query_, key_, value_;
     AttentionOptions options_;
-    int64_t sharing_;   // heads of the query for one of the key
+    int64_t sharing_;  // heads of the query for one of the key
+    double shift_factor_;
     bool is_triangle_;  // the rows' ends are hidden, the first row's from the column first_ on
     int64_t first_ = 0;
     OptTensor hidden_, kept_;  // of all scores
