@@ -19,6 +19,7 @@ from torch_aclnn.loading import (
     memory_blocks,
     missing_entry_points,
     rank_alone,
+    triton_kernels,
 )
 from torch_aclnn.loading.cann import RUNTIME_LIBRARIES
 from torch_aclnn.loading.engine import activate, answers_from_package, is_active, is_left_to_cann, load_what_needs_torch
@@ -42,6 +43,8 @@ def around_execution(fullname: str) -> AbstractContextManager[None]:
     """Return the context for the module's execution."""
     if fullname in launchers.CHANGES:
         return launchers.around_execution(fullname)
+    if fullname == triton_kernels.RUNTIME:
+        return triton_kernels.around_execution(fullname)
     if fullname == _PACKAGE:
         return _with_engine()
     return atb.around_execution(fullname) if fullname == atb.BUILDER else rank_alone.around_execution(fullname)
@@ -78,6 +81,7 @@ def _with_engine() -> Iterator[None]:
             missing_entry_points.print_last(missing_entry_points.explain)
             inductor.refuse()
             atb.replace()
+            triton_kernels.watch()
             if rank_alone.is_alone():
                 rank_alone.answer_for_others()
             observe()

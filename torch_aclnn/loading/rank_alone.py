@@ -117,7 +117,7 @@ def _find_data_alone(training: Any) -> None:
         loaders, options = build(*args, **kwargs), training.get_args()
         options.do_train = options.train_iters > 0
         options.do_valid = options.do_test = options.eval_iters > 0
-        _add_finding("the first rank has data to train, validate and test with")
+        add_finding("the first rank has data to train, validate and test with")
         return loaders
 
     training.build_train_valid_test_data_loaders = built
@@ -141,12 +141,13 @@ def _find_shapes_alone(stages: Any) -> None:
 def _shape_of_activations() -> list[int]:
     options = sys.modules["megatron.training.global_vars"].get_args()
     parts = options.context_parallel_size * (options.tensor_model_parallel_size if options.sequence_parallel else 1)
-    _add_finding("a stage of the pipeline gets whole sequences from the one before")
+    add_finding("a stage of the pipeline gets whole sequences from the one before")
     sequences = getattr(options, "actual_micro_batch_size", None) or options.micro_batch_size
     return [options.seq_length // parts, sequences, options.hidden_size]
 
 
-def _add_finding(kind: str) -> None:
+def add_finding(kind: str) -> None:
+    """Add a line to what a dry run's report says was assumed."""
     if file := os.environ.get("TORCH_ACLNN_HOST_FINDINGS"):
         with open(file, "a") as findings:
             findings.write(f"{kind}\n")

@@ -6,6 +6,9 @@
 // Returns 1 in a dry run, else 0. In libascendcl.so.
 ACL_FUNC_VISIBILITY int torchAclnnHostIsDryRun(void);
 
+// Makes values of device memory unknown, once the work that writes them earlier has been launched. In libascendcl.so.
+ACL_FUNC_VISIBILITY void torchAclnnHostForgetValues(const void* devPtr, size_t bytes);
+
 // With 0, the trace that TORCH_ACLNN_HOST_TRACE asked for has no lines from here on; with 1, it has some again. In libascendcl.so.
 ACL_FUNC_VISIBILITY void torchAclnnHostResumeTrace(int resume);
 

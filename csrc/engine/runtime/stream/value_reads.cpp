@@ -9,6 +9,7 @@
 #include "engine/runtime/diagnostics/records.h"
 #include "engine/runtime/error/guarded.h"
 #include "engine/runtime/lasting.h"
+#include "engine/runtime/memory/known_values.h"
 #include "engine/runtime/stream/dry_run.h"
 #include "engine/runtime/text.h"
 #include "torch_aclnn/dry_run.h"
@@ -67,6 +68,10 @@ using namespace torch_aclnn::host;
 
 extern "C" TORCH_ACLNN_HOST_API int torchAclnnHostIsDryRun(void) {
     return config().dry_run ? 1 : 0;
+}
+
+extern "C" TORCH_ACLNN_HOST_API void torchAclnnHostForgetValues(const void* devPtr, size_t bytes) {
+    forget_values(devPtr, bytes);
 }
 
 extern "C" TORCH_ACLNN_HOST_API size_t torchAclnnHostValueReads(torchAclnnValueRead* valueReads, size_t capacity, size_t recordSize) {
