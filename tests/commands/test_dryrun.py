@@ -212,7 +212,7 @@ REPORT = {
     "process": 1,
     "groups": {},
     **{"stage": None, "equal_to": None, "each_percent": None},
-    "assumed": {"few integers received are those that this rank sent last": 2},
+    "assumed": {"few integers received from another rank are those that this rank sent": 2},
     "coverage": {
         **{"exit_code": 0, "versions": {}, "used": {}},
         "handed_to_cpu": ["aten::logit"],

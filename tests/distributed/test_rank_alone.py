@@ -58,8 +58,10 @@ shape, of_another = torch.tensor([8, 2, 4]).npu(), torch.empty(3, dtype=torch.in
 dist.recv(of_another, 8)
 assert of_another.tolist() == [0, 0, 0]
 dist.send(shape, 8)
-dist.recv(of_another, 8)
-assert of_another.tolist() == [8, 2, 4]
+dist.send(shape + 1, 8)
+for expected in ([8, 2, 4], [9, 3, 5], [9, 3, 5]):
+    dist.recv(of_another, 8)
+    assert of_another.tolist() == expected
 dist.broadcast(x, 0)
 dist.gather(x, None, 0)
 dist.barrier()

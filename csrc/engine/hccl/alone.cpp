@@ -4,8 +4,12 @@
 
 #include <algorithm>
 #include <cstring>
+#include <deque>
+#include <map>
 #include <numeric>
 #include <type_traits>
+#include <utility>
+#include <vector>
 
 #include "engine/hccl/data_types.h"
 #include "engine/hccl/group.h"
@@ -141,17 +145,25 @@ class GroupAlone : public Group {
     void send(const Message& message) override {
         if (is_this(message.peer)) return to_itself_.send(message);
         const char* const data = at(message.data);
-        if (is_few_integers(message)) sent_last_[message.bytes].assign(data, data + message.bytes);
+        if (!is_few_integers(message)) return;
+        unanswered_[{message.peer, message.bytes}].emplace_back(data, data + message.bytes);
+        sent_last_[message.bytes].assign(data, data + message.bytes);
     }
 
-    // Messages of other ranks are unknown. One of a few integers is taken to equal the last one that this rank sent, if there is
-    // one.
+    // Messages of other ranks are unknown. A stage of a pipeline gets gradients of the shapes that it sent, in their order; so one of a few
+    // integers is taken for the answer to the first message to this rank that has none, or for the last one that was sent to any.
     void receive(const Message& message) override {
         if (is_this(message.peer)) return to_itself_.receive(message);
-        const auto sent = is_few_integers(message) ? sent_last_.find(message.bytes) : sent_last_.end();
-        if (sent == sent_last_.end()) return fill(at(message.data), message.bytes, nullptr, 0);
-        fill(at(message.data), message.bytes, sent->second.data(), message.bytes);
-        add_finding("few integers received from another rank are those that this rank sent last");
+        std::vector<char> values;
+        if (is_few_integers(message)) {
+            values = sent_last_[message.bytes];
+            if (auto& first = unanswered_[{message.peer, message.bytes}]; !first.empty()) {
+                values = std::move(first.front());
+                first.pop_front();
+            }
+        }
+        fill(at(message.data), message.bytes, values.data(), values.size());
+        if (!values.empty()) add_finding("few integers received from another rank are those that this rank sent");
     }
 
     void exchange(const std::vector<Message>& sends, const std::vector<Message>& receives) override {
@@ -178,7 +190,8 @@ class GroupAlone : public Group {
 
     const size_t rank_, size_;
     OwnMessages to_itself_;
-    std::map<size_t, std::vector<char>> sent_last_;  // by their number of bytes
+    std::map<std::pair<int, size_t>, std::deque<std::vector<char>>> unanswered_;  // by receiver and number of bytes
+    std::map<size_t, std::vector<char>> sent_last_;                               // by number of bytes
     std::string failed_;
 };
 
