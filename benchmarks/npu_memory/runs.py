@@ -18,7 +18,7 @@ from benchmarks.npu_memory import data
 from benchmarks.npu_memory.script import Command, command
 from benchmarks.npu_memory.stacks import RELEASES, Stack, stack
 
-_ERRORS = re.compile(r"^\w*(?:Error|Exception)\b.*|VERDICT.*|^  the program .*", re.MULTILINE)
+_ERRORS = re.compile(r"^torch-aclnn: .*|^\w*(?:Error|Exception)\b.*|^  the program .*\n.*\n.*", re.MULTILINE)
 
 
 @dataclass(frozen=True)

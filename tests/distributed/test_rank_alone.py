@@ -120,8 +120,9 @@ get_args = lambda: SimpleNamespace(seq_length=64, micro_batch_size=3, hidden_siz
 
 
 def test_a_later_stage_of_megatron_gets_whole_sequences(tmp_path: Path) -> None:
-    for module, text in {"core/pipeline_parallel/p2p_communication": STAGES, "training/global_vars": OPTIONS}.items():
-        file = tmp_path / "megatron" / f"{module}.py"
+    files = {"megatron/core/pipeline_parallel/p2p_communication": STAGES, "megatron/training/global_vars": OPTIONS}
+    for module, text in {**files, "mindspeed/utils": "broadcast_dynamic = lambda item: item"}.items():
+        file = tmp_path / f"{module}.py"
         file.parent.mkdir(parents=True)
         file.write_text(text)
     assert outcome_of(1, 2, f"""
@@ -129,8 +130,10 @@ import sys; sys.path.append({str(tmp_path)!r})
 import megatron.training.global_vars
 from megatron.core.pipeline_parallel.p2p_communication import _communicate_shapes
 print(_communicate_shapes(None, None, True, False, None))
+from mindspeed.utils import broadcast_dynamic
+print(broadcast_dynamic(None).tolist(), broadcast_dynamic("own"))
 dist.destroy_process_group()
-""") == "([8, 3, 5], [0, 0, 0])"  # fmt: skip
+""") == "([8, 3, 5], [0, 0, 0])\n[64, 128, 192] own"  # fmt: skip
 
 
 EXPERTS = """

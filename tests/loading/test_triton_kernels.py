@@ -19,6 +19,7 @@ class Autotuner:
     def __init__(self, fn, configs):
         self.fn, self.configs = fn, configs
 class Config:
+    def __init__(self, kwargs): ...
     def all_kwargs(self):
         return {"size": 8}
 class driver:
@@ -39,7 +40,7 @@ source = '''
         tl.store(place, tl.load(x) + extension.any(n))
         helper(other, n)
 '''
-scale = Autotuner(JITFunction(kernel, source), [Config()])
+scale = Autotuner(JITFunction(kernel, source), [Config({}, multibuffer=True)])
 x, out, other = (torch.full((4,), 3, device="npu") for _ in range(3))
 print(x.tolist(), out.tolist(), other.tolist())
 scale.run(x, out, other=other, n=4, grid=(1,), warmup=True)

@@ -22,6 +22,7 @@ VARIABLE = "TORCH_ACLNN_HOST_RANK_ALONE"
 _RANKS_OF_A_MACHINE = 8
 _PIPELINES = "torch.distributed.pipelining.stage"
 _MEGATRON = "megatron.training.training"
+_LENGTHS = tuple(f"mindspeed.{module}" for module in ("utils", "core.context_parallel.get_batch_utils"))
 # The module of Megatron, and that of MindSpeed, which replaces it.
 _STAGES = tuple(f"{package}.core.pipeline_parallel.p2p_communication" for package in ("megatron", "mindspeed"))
 
@@ -93,7 +94,7 @@ def answer_for_others() -> None:
     rendezvous = sys.modules["torch.distributed.rendezvous"]
     _replace(rendezvous, "_create_c10d_store", lambda hostname, port, rank, world_size, *_, **__: answers.store(world_size))
     _replace(rendezvous, "FileStore", lambda path, world_size: answers.store(world_size))
-    sys.modules["torch_aclnn_import_hook"].Finder.watched += (_PIPELINES, _MEGATRON, *_STAGES)
+    sys.modules["torch_aclnn_import_hook"].Finder.watched += (_PIPELINES, _MEGATRON, *_LENGTHS, *_STAGES)
 
 
 @contextmanager
@@ -102,6 +103,8 @@ def around_execution(fullname: str) -> Iterator[None]:
     yield
     if fullname == _MEGATRON and hasattr(sys.modules[fullname], "build_train_valid_test_data_loaders"):
         _find_data_alone(sys.modules[fullname])
+    if fullname in _LENGTHS and hasattr(sys.modules[fullname], "broadcast_dynamic"):
+        _find_lengths_alone(sys.modules[fullname])
     if fullname in _STAGES and hasattr(sys.modules[fullname], "_communicate_shapes"):
         _find_shapes_alone(sys.modules[fullname])
     if fullname == _PIPELINES and hasattr(sys.modules[fullname].PipelineStage, "_warmup_forward_vote"):
@@ -121,6 +124,21 @@ def _find_data_alone(training: Any) -> None:
         return loaders
 
     training.build_train_valid_test_data_loaders = built
+
+
+def _find_lengths_alone(batches: Any) -> None:
+    """Let MindSpeed, which has the lengths of packed sequences from the first tensor-parallel rank, take each row for one sequence."""
+    broadcast = batches.broadcast_dynamic
+
+    @functools.wraps(broadcast)
+    def broadcasted(item: Any) -> Any:
+        if item is None:
+            options = sys.modules["megatron.training.global_vars"].get_args()
+            item = sys.modules["torch"].arange(1, options.micro_batch_size + 1) * options.seq_length
+            add_finding("each row of a batch from the first tensor-parallel rank is one sequence")
+        return broadcast(item)
+
+    batches.broadcast_dynamic = broadcasted
 
 
 def _find_shapes_alone(stages: Any) -> None:

@@ -6,6 +6,7 @@ Triton itself is the package of that name, or triton-ascend; of the latter, the 
 import ast
 import ctypes
 import functools
+import inspect
 import sys
 import textwrap
 from collections import defaultdict
@@ -47,7 +48,14 @@ def _skip(runtime: Any) -> None:
     runtime.JITFunction.run = _launch
     # Tuning would measure kernels.
     runtime.Autotuner.run = lambda self, *args, **options: self.fn.run(*args, **options, **self.configs[0].all_kwargs())
+    runtime.Config.__init__ = _without_further_options(runtime.Config.__init__)
     sys.meta_path.append(_Extensions())
+
+
+def _without_further_options(init: Any) -> Any:
+    """Return the constructor of a configuration that leaves out what only triton-ascend's compiler knows."""
+    known = inspect.signature(init).parameters
+    return lambda self, *args, **options: init(self, *args, **{name: value for name, value in options.items() if name in known})
 
 
 def _engine() -> Any:
