@@ -16,8 +16,8 @@ class JITFunction:
     def __init__(self, fn, src):
         self.fn, self.src, self.arg_names = fn, src, list(fn.__annotations__)
 class Autotuner:
-    def __init__(self, fn, configs):
-        self.fn, self.configs = fn, configs
+    def __init__(self, fn, arg_names, configs, key):
+        assert set(key) <= set(arg_names)
 class Config:
     def __init__(self, kwargs): ...
     def all_kwargs(self):
@@ -40,7 +40,8 @@ source = '''
         tl.store(place, tl.load(x) + extension.any(n))
         helper(other, n)
 '''
-scale = Autotuner(JITFunction(kernel, source), [Config({}, multibuffer=True)])
+function = JITFunction(kernel, source)
+scale = Autotuner(function, function.arg_names, [Config({}, multibuffer=True)], ["BT"])
 x, out, other = (torch.full((4,), 3, device="npu") for _ in range(3))
 print(x.tolist(), out.tolist(), other.tolist())
 scale.run(x, out, other=other, n=4, grid=(1,), warmup=True)
