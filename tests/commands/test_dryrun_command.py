@@ -162,6 +162,7 @@ def test_the_peak_with_experts_is_a_range(tmp_path):
     done = dry_run(EXPERTS, "--json", str(tmp_path / "report.json"))
     report = json.loads((tmp_path / "report.json").read_text())
     assert done.returncode == 0, done.stdout + done.stderr
+    assert report["assumed"]["experts are chosen evenly: <string>:7"] == 2
     assert report["each_percent"] == pytest.approx(1024 * 2 * 4 / 8 / 100 * 1024 * 4, rel=0.05)  # a row has 4 KiB
 
 

@@ -16,6 +16,9 @@ static std::atomic<Observer> observer{nullptr};
 // Operators whose results have a size that depends on values, for which the host waits.
 constexpr std::array<std::string_view, 5> kSizedByValues{"aten::nonzero", "aten::masked_select", "aten::_unique2", "aten::unique_dim",
                                                          "aten::unique_consecutive"};
+// Operators by which routers choose experts. torch_npu's queue launches them, which no line of Python does.
+constexpr std::array<std::string_view, 4> kChoosing{"aten::topk", "npu::npu_moe_gating_top_k", "npu::npu_moe_gating_top_k_softmax",
+                                                    "npu::npu_moe_gating_top_k_softmax_v2"};
 // Operators such as copies, whose names do not tell what the program asks for.
 constexpr std::array<std::string_view, 7> kNamesOfCopies{"aten::copy_", "aten::_to_copy",   "aten::to",   "aten::item",
                                                          "aten::cpu",   "aten::contiguous", "aten::clone"};
@@ -93,6 +96,8 @@ static void observe(std::string_view name, c10::ArrayRef<const c10::IValue> inpu
         tell_cause("reads", "aten::item", first->nbytes(), note_of_integers(*first));
     } else if (is_one_of(name, kSizedByValues) && is_on_npu(*first)) {
         tell("reads", std::string(name), 0, "sizes depend on values");
+    } else if (is_one_of(name, kChoosing) && is_on_npu(*first)) {
+        tell("chooses", std::string(name), 0, "");
     }
 }
 

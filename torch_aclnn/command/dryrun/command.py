@@ -18,7 +18,7 @@ from torch_aclnn.command.dryrun.arguments import check
 from torch_aclnn.command.dryrun.compare import compare
 from torch_aclnn.command.dryrun.details import details
 from torch_aclnn.command.dryrun.fit import Search
-from torch_aclnn.command.dryrun.fits import EVEN, decide, ended_by_memory, guessed
+from torch_aclnn.command.dryrun.fits import EVEN, decide, ended_by_memory, guessed, with_lines
 from torch_aclnn.command.dryrun.forks import Forks
 from torch_aclnn.command.dryrun.products import CONTEXT
 from torch_aclnn.command.dryrun.programs import problem_of_hook
@@ -160,7 +160,11 @@ def _collected(arguments: argparse.Namespace, directory: Path, counted: Path, ex
     observed.product = observed.product or arguments.product
     document = coverage.document(exit_code)
     fits = decide(observed, document, guessed(assumed), arguments.total, arguments.hccl_buffers)
-    asked: dict[str, Any] = {"program": arguments.program, "asked_steps": arguments.steps, "assumed": dict(assumed)}
+    asked: dict[str, Any] = {
+        "program": arguments.program,
+        "asked_steps": arguments.steps,
+        "assumed": with_lines(assumed, observed.findings),
+    }
     return Report(**vars(observed), **asked, coverage=document, fits=fits, time=time)
 
 

@@ -1,9 +1,9 @@
 """The decision: what a process needs of a device, and whether that is less than there is."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from torch_aclnn.command.dryrun.products import CONTEXT, HCCL_BUFFERS, OUTSIDE, Known
-from torch_aclnn.observation.report import CoverageReport, Failure, Fits, Observed, OutOfMemory, Summand
+from torch_aclnn.observation.report import CoverageReport, Failure, Finding, Fits, Observed, OutOfMemory, Summand
 
 FITS, TOO_LARGE, USAGE, REFUSED, UNRELIABLE, INCOMPLETE = 0, 1, 2, 3, 4, 5
 
@@ -18,6 +18,7 @@ _VERDICTS = {
 # The engine's message about a guessed size, which a line of the program follows.
 _GUESSED = "a result whose size unknown values decide is taken for the largest: "
 EVEN = "experts are chosen evenly: "
+_NO_LINE = "a thread without Python"
 _INTEGERS, _SIZES = "integers", "sizes depend on values"
 _SINGLE = (1, 2, 4, 8)  # the sizes of single numbers, in bytes
 _COUNT = 8  # the size of the number that counts a result's elements, in bytes
@@ -89,6 +90,12 @@ def _is_refusal(failure: Failure | None) -> bool:
 def guessed(assumed: Iterable[str]) -> list[str]:
     """Return the lines at which the size of a result was guessed."""
     return [what.removeprefix(_GUESSED) for what in assumed if what.startswith(_GUESSED)]
+
+
+def with_lines(assumed: Mapping[str, int], findings: Iterable[Finding]) -> dict[str, int]:
+    """Return what was assumed, with the lines of the last step that chose experts in place of the thread that launched them."""
+    lines = ", ".join(sorted({one.line for one in findings if one.kind == "chooses"}))
+    return {EVEN + lines if lines and what == EVEN + _NO_LINE else what: count for what, count in assumed.items()}
 
 
 def doubts(report: Observed) -> list[str]:
