@@ -5,8 +5,6 @@
 #include "engine/aten/random/dropout_mask.h"
 #include "vocabulary/attention/attention_calls.h"
 
-using namespace torch_aclnn::host::aten;
-
 namespace {
 
 using call::FlashAttentionScore;
@@ -237,5 +235,3 @@ void score_backward(const FlashAttentionScore& a, const OptTensor& drop_mask, in
 }
 
 }  // namespace
-
-#include "vocabulary/attention/attention_rows.inc"

@@ -3,8 +3,6 @@
 #include "engine/aten/attention/attention_arguments.h"
 #include "engine/aten/attention/inference_attention.h"
 
-using namespace torch_aclnn::host::aten;
-
 namespace {
 
 using call::FusedInferAttentionScore;
@@ -39,5 +37,3 @@ void compute(const FusedInferAttentionScore& a) {
 }
 
 }  // namespace
-
-#include "vocabulary/attention/fused_infer_attention_rows.inc"

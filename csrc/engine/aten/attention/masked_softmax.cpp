@@ -4,8 +4,6 @@
 
 #include "vocabulary/attention/masked_softmax_calls.h"
 
-using namespace torch_aclnn::host::aten;
-
 namespace {
 
 // Splits the last dimension into three tensors of {batch, heads, tokens, features}.
@@ -34,5 +32,3 @@ static void compute(const call::TransformBiasRescaleQkv& a) {
     write(a.k, parts[1]);
     write(a.v, parts[2]);
 }
-
-#include "vocabulary/attention/masked_softmax_rows.inc"

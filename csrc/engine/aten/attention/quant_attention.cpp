@@ -6,8 +6,6 @@
 #include "engine/aten/quantization/low_precision_floats.h"
 #include "vocabulary/attention/quant_attention_calls.h"
 
-using namespace torch_aclnn::host::aten;
-
 namespace {
 
 struct EightBitAttention {
@@ -113,5 +111,3 @@ static void compute(const call::QuantFlashAttentionScoreGrad& a) {
     x.write_of_keys(a.dk, at::matmul(rounded.transpose(2, 3), query_values));
     x.write_of_keys(a.dv, at::matmul(x.rounded(probabilities, a.pScale).transpose(2, 3), grad));
 }
-
-#include "vocabulary/attention/quant_attention_rows.inc"

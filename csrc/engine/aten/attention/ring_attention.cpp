@@ -2,8 +2,6 @@
 
 #include "vocabulary/attention/ring_attention_calls.h"
 
-using namespace torch_aclnn::host::aten;
-
 namespace {
 
 constexpr int64_t kCopies = 8;  // how often each row's maximum of scores and sum of exponentials is stored
@@ -43,5 +41,3 @@ static void compute(const call::RingAttentionUpdate& a) {
     write(a.softmaxMax, largest);
     write(a.softmaxSum, whole);
 }
-
-#include "vocabulary/attention/ring_attention_rows.inc"

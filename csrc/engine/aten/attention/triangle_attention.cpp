@@ -2,8 +2,6 @@
 
 #include "vocabulary/attention/triangle_attention_calls.h"
 
-using namespace torch_aclnn::host::aten;
-
 namespace {
 
 // Edges of {batch, heads, n, m, features}, by way of k. The other two factors are {.., n, k, ..} and {.., k, m, ..}.
@@ -59,5 +57,3 @@ static void compute(const call::FusedFloydAttentionGrad& a) {
     write(a.dKeyJk, of_second(of_scores, x.query));
     write(a.dValueJk, of_second(x.weights, grad));
 }
-
-#include "vocabulary/attention/triangle_attention_rows.inc"

@@ -4,8 +4,6 @@
 
 #include "vocabulary/recurrent/causal_convolution_calls.h"
 
-using namespace torch_aclnn::host::aten;
-
 namespace {
 
 // Convolves {positions + width - 1, ..., channels} with weights of {width, channels}.
@@ -129,5 +127,3 @@ static void compute(const call::FusedCausalConv1d& a) {
     const bool in_place = a.xRef.defined();
     CachedConvolution{a}.run(in_place ? a.xRef : a.x, in_place ? a.xRef : a.y);
 }
-
-#include "vocabulary/recurrent/causal_convolution_rows.inc"

@@ -3,8 +3,6 @@
 
 #include "vocabulary/recurrent/gated_delta_rule_calls.h"
 
-using namespace torch_aclnn::host::aten;
-
 namespace {
 
 // Each head of the value has a query and a key, which heads may share.
@@ -75,5 +73,3 @@ static void compute(const call::ChunkGatedDeltaRule& a) {
         a.finalState[i].copy_(state);
     });
 }
-
-#include "vocabulary/recurrent/gated_delta_rule_rows.inc"

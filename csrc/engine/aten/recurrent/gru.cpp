@@ -3,7 +3,6 @@
 #include "engine/aten/recurrent/gru_steps.h"
 #include "vocabulary/recurrent/gru_calls.h"
 
-using namespace torch_aclnn::host::aten;
 using namespace torch_aclnn::host::aten::gru;
 
 // The lists are null without training.
@@ -43,5 +42,3 @@ static void compute(const call::GRUBackward& a) {
     };
     write(a.dx, network.as_given(network.backward(sequence, a.h, active, network.sequence(a.dy), run_backward)));
 }
-
-#include "vocabulary/recurrent/gru_rows.inc"

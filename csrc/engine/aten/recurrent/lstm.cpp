@@ -3,7 +3,6 @@
 #include "engine/aten/recurrent/lstm_steps.h"
 #include "vocabulary/recurrent/lstm_calls.h"
 
-using namespace torch_aclnn::host::aten;
 using namespace torch_aclnn::host::aten::lstm;
 
 namespace {
@@ -115,5 +114,3 @@ static void compute(const call::ThnnFusedLstmCellBackward& a) {
     write(a.gradGates, of_gates);
     if (a.hasBias) write(a.gradBias, of_gates.sum(0));
 }
-
-#include "vocabulary/recurrent/lstm_rows.inc"
