@@ -136,6 +136,24 @@ dist.destroy_process_group()
 """) == "([8, 3, 5], [0, 0, 0])\n[64, 128, 192] own"  # fmt: skip
 
 
+PIPELINE_OF_TWO = """
+sends = dist.new_group([0, 1])
+for shape in ([3, 5], [4, 6]):
+    dist.send(torch.tensor(shape, device="npu"), 1, group=sends)
+for _ in range(2):
+    received = torch.empty(1 << 20, dtype=torch.int64, device="npu")[7:9]
+    dist.recv(received, 1)
+    print(received.tolist())
+dist.destroy_process_group()
+"""
+
+
+def test_a_stage_gets_the_shapes_that_it_sent_through_another_communicator() -> None:
+    """In a dry run, where the memory that is received into has unknown values."""
+    variables = {ALONE: "1", "RANK": "0", "WORLD_SIZE": "2", "TORCH_ACLNN_HOST_COMPUTE": "0"}
+    assert output_of(PROGRAM + PIPELINE_OF_TWO, **variables).splitlines() == ["[3, 5]", "[4, 6]"]
+
+
 EXPERTS = """
 rows, experts = torch.randn(8192, 8, device="npu"), 8
 gate = torch.nn.Linear(8, experts).npu()

@@ -6,7 +6,9 @@
 #include <cstring>
 #include <deque>
 #include <map>
+#include <mutex>
 #include <numeric>
+#include <optional>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -36,11 +38,43 @@ void fill(char* output, size_t bytes, const char* input, size_t available) {
     if (known != bytes) std::memset(output + known, 0, bytes - known);
 }
 
-// Whether a message may be a shape that stages of a pipeline send each other.
-bool is_few_integers(const Message& message) {
-    constexpr size_t kFewBytes = 64;
-    return message.bytes <= kFewBytes && (message.type == HCCL_DATA_TYPE_INT64 || message.type == HCCL_DATA_TYPE_INT32);
-}
+// The messages of a few integers that this rank has sent, and to which no other rank has answered. Megatron-LM's pipelines of two stages
+// send through one communicator and receive through another.
+class Unanswered {
+   public:
+    struct Sent {
+        const void* group;
+        int peer;
+        std::vector<char> values;
+    };
+
+    void add(Sent sent) {
+        const std::lock_guard<std::mutex> lock(mutex_);
+        sent_.push_back(std::move(sent));
+    }
+
+    std::optional<std::vector<char>> take(const void* group, const Message& message) {
+        const std::lock_guard<std::mutex> lock(mutex_);
+        const auto find = [&](bool here) {
+            return std::find_if(sent_.begin(), sent_.end(), [&](const Sent& sent) {
+                return sent.values.size() == message.bytes &&
+                       (here ? sent.group == group && sent.peer == message.peer : sent.group != group);
+            });
+        };
+        auto found = find(true);
+        if (found == sent_.end()) found = find(false);
+        if (found == sent_.end()) return std::nullopt;
+        std::vector<char> values = std::move(found->values);
+        sent_.erase(found);
+        return values;
+    }
+
+   private:
+    std::mutex mutex_;
+    std::deque<Sent> sent_;
+};
+
+constexpr auto& unanswered = lasting<Unanswered>;
 
 // Half types convert to and from float only, which holds their sums over any number of ranks.
 template <class T>
@@ -145,23 +179,17 @@ class GroupAlone : public Group {
     void send(const Message& message) override {
         if (is_this(message.peer)) return to_itself_.send(message);
         const char* const data = at(message.data);
-        if (!is_few_integers(message)) return;
-        unanswered_[{message.peer, message.bytes}].emplace_back(data, data + message.bytes);
+        if (!message.is_few_integers()) return;
+        unanswered().add({this, message.peer, {data, data + message.bytes}});
         sent_last_[message.bytes].assign(data, data + message.bytes);
     }
 
     // Messages of other ranks are unknown. A stage of a pipeline gets gradients of the shapes that it sent, in their order; so one of a few
-    // integers is taken for the answer to the first message to this rank that has none, or for the last one that was sent to any.
+    // integers is taken for the answer to the first message that has none, or for the last one that this rank sent.
     void receive(const Message& message) override {
         if (is_this(message.peer)) return to_itself_.receive(message);
         std::vector<char> values;
-        if (is_few_integers(message)) {
-            values = sent_last_[message.bytes];
-            if (auto& first = unanswered_[{message.peer, message.bytes}]; !first.empty()) {
-                values = std::move(first.front());
-                first.pop_front();
-            }
-        }
+        if (message.is_few_integers()) values = unanswered().take(this, message).value_or(sent_last_[message.bytes]);
         fill(at(message.data), message.bytes, values.data(), values.size());
         if (!values.empty()) add_finding("few integers received from another rank are those that this rank sent");
     }
@@ -190,8 +218,7 @@ class GroupAlone : public Group {
 
     const size_t rank_, size_;
     OwnMessages to_itself_;
-    std::map<std::pair<int, size_t>, std::deque<std::vector<char>>> unanswered_;  // by receiver and number of bytes
-    std::map<size_t, std::vector<char>> sent_last_;                               // by number of bytes
+    std::map<size_t, std::vector<char>> sent_last_;  // by number of bytes
     std::string failed_;
 };
 

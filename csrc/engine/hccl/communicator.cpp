@@ -43,7 +43,8 @@ std::vector<MemoryAccess> accesses_of(const Operation& operation, int rank) {
     const bool keeps = operation.record.kind == OperationKind::broadcast || operation.record.kind >= OperationKind::send;
     std::vector<MemoryAccess> accesses;
     for (const Buffer& buffer : operation.buffers)
-        if (buffer.bytes > 0) accesses.push_back({buffer.parameter, buffer.address, buffer.bytes, !buffer.only_read && !is_root, keeps});
+        if (buffer.bytes > 0)
+            accesses.push_back({buffer.parameter, buffer.address, buffer.bytes, !buffer.only_read && !is_root, keeps && !buffer.is_filled});
     return accesses;
 }
 

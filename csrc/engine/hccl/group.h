@@ -19,6 +19,9 @@ struct Message {
     HcclDataType type;
     int peer;
     aclrtStream stream;
+
+    // Whether it may be a shape that stages of a pipeline send each other.
+    bool is_few_integers() const { return bytes <= 64 && (type == HCCL_DATA_TYPE_INT64 || type == HCCL_DATA_TYPE_INT32); }
 };
 
 // The parts that an AllToAll sends to, or receives from, each rank: contiguous, in the order of the ranks.

@@ -75,6 +75,7 @@ struct Buffer {
     const void* address;
     size_t bytes;
     bool only_read = false;
+    bool is_filled = false;  // whatever the peers do; else memory that is received into may stay as it was
 };
 
 // Returns the bytes of so many elements for each of so many ranks; HCCL_E_PARA, naming the parameter, if they are no size of memory.

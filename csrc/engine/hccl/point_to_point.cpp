@@ -21,7 +21,7 @@ Operation operation_of(OperationKind kind, const char* parameter, const Message&
     return {{kind, message.type, message.count, message.peer, -1},
             {},
             {},
-            {{parameter, message.data, message.bytes, kind == OperationKind::send}}};
+            {{parameter, message.data, message.bytes, kind == OperationKind::send, message.is_few_integers()}}};
 }
 
 std::string peers(const HcclSendRecvItem* items, uint32_t count, HcclSendRecvType direction) {
@@ -51,7 +51,8 @@ void launch(const Batch& batch) {
     const auto messages = static_cast<uint64_t>(batch.sends.size() + batch.receives.size());
     Operation operation{{OperationKind::batch_send_receive, HCCL_DATA_TYPE_INT8, messages, -1, -1}, {}, {}, {}};
     for (const auto& message : batch.sends) operation.buffers.push_back({"what is sent", message.data, message.bytes, true});
-    for (const auto& message : batch.receives) operation.buffers.push_back({"what is received", message.data, message.bytes});
+    for (const auto& message : batch.receives)
+        operation.buffers.push_back({"what is received", message.data, message.bytes, false, message.is_few_integers()});
     batch.communicator->launch(operation, batch.stream,
                                [sends = batch.sends, receives = batch.receives](Group& group) { group.exchange(sends, receives); });
 }
