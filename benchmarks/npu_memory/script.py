@@ -22,6 +22,8 @@ if os.path.basename(sys.argv[0]) == "python":
     arguments = arguments[2:]
 json.dump({{"arguments": arguments, "environment": dict(os.environ)}}, open("{seen}", "w"))
 """
+# What scripts would change of the machine: packages that they install, folders that they empty.
+_LEFT_UNDONE = ("pip", "pip3", "rm", "mkdir", "cp", "mv", "kill", "pkill")
 # Options for checkpoints, logs and tokenizers' files, none of which exist here.
 _LEFT_OUT = {
     *("--load", "--save", "--tensorboard-dir", "--tokenizer-model", "--vocab-file", "--merge-file", "--tokenizer-not-use-fast"),
@@ -59,6 +61,8 @@ def _started(stack: Stack, name: str) -> tuple[list[str], dict[str, str]]:
         for launcher in ("torchrun", "python"):
             Path(folder, launcher).write_text(_LAUNCHER.format(python=sys.executable, seen=seen))
             Path(folder, launcher).chmod(0o755)
+        for command in _LEFT_UNDONE:
+            Path(folder, command).symlink_to("/bin/true")
         environment = {"PATH": f"{folder}:{os.environ['PATH']}", "HOME": os.environ["HOME"]}
         subprocess.run(["bash", scripts[-1]], check=False, cwd=stack.programs, env=environment, capture_output=True)
         if not seen.exists():

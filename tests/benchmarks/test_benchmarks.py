@@ -24,6 +24,7 @@ from benchmarks.families.pooling import AvgPool
 from benchmarks.families.unpooling import MaxUnpool
 from benchmarks.figures import Figures, by_group, geometric_mean, large, slower_than_peer
 from benchmarks.npu_memory import script
+from benchmarks.npu_memory.stacks import Stack
 from benchmarks.pairs import autograd_pairs, operator_pairs
 from benchmarks.processes import call_in_ranks
 from benchmarks.ranks import MIB, Collective, CollectiveTime, Norm, NormTime, measure
@@ -288,3 +289,15 @@ def test_a_quick_run_of_distributed_writes_its_figures(tmp_path):
 def test_of_an_option_that_a_script_gives_twice_the_last_counts():
     arguments = ["--transformer-impl", "transformer_engine", "--lr", "1", "--transformer-impl", "local"]
     assert script._with_own_data("pretrain_gpt.py", arguments, "llama2", Path()) == ["--lr", "1", "--transformer-impl", "local"]
+
+
+def test_a_script_changes_nothing_of_the_machine(tmp_path):
+    kept, tests = tmp_path / "kept", tmp_path / "tests"
+    kept.mkdir()
+    tests.mkdir()
+    (tests / "one.sh").write_text(
+        f"rm -rf {kept}; pip install no-such-package && torchrun --nproc_per_node 2 train.py --lr 1 --load checkpoint"
+    )
+    started = script.command(Stack(tmp_path, tmp_path, tmp_path), "one", tmp_path)
+    assert (started.program, started.arguments, started.ranks) == ("train.py", ["--lr", "1"], 2)
+    assert kept.exists()
