@@ -48,7 +48,9 @@ def command(stack: Stack, name: str, data: Path) -> Command:
     at = next(index for index, argument in enumerate(arguments) if argument.endswith(".py"))
     launcher = dict(zip(arguments[:at:2], arguments[1:at:2], strict=False))
     ranks = int(launcher["--nproc_per_node"]) * int(launcher.get("--nnodes", 1))
-    return Command(arguments[at], _with_own_data(arguments[at], arguments[at + 1 :], name, data), environment, ranks)
+    # Some scripts take the folder of the program from their own, which was another in the CI.
+    program = arguments[at] if (stack.programs / arguments[at]).exists() else Path(arguments[at]).name
+    return Command(program, _with_own_data(program, arguments[at + 1 :], name, data), environment, ranks)
 
 
 def _started(stack: Stack, name: str) -> tuple[list[str], dict[str, str]]:
