@@ -13,7 +13,8 @@ import pytest
 from support.marks import host_engine_only
 from support.subprocesses import host_mode, output_of, run_python
 
-COMMAND = (str(Path(sys.executable).parent / "torch-aclnn"), "dryrun")
+# The command itself runs in a copy of a process that has imported torch; the program has a process of its own.
+COMMAND = (sys.executable, "-m", "torch_aclnn", "dryrun")
 
 pytestmark = host_engine_only
 
@@ -265,7 +266,8 @@ def test_a_launcher_becomes_one_of_its_ranks(tmp_path):
 def test_the_example_fits():
     example = Path(__file__).parents[2] / "examples" / "dryrun.py"
     small = ("--layers", "2", "--width", "64", "--heads", "2", "--batch", "2", "--length", "64")
-    done = run_python("", launcher=(*COMMAND, str(example), *small), TORCH_ACLNN_HOST_SOC="Ascend910B3")
+    command = str(Path(sys.executable).parent / "torch-aclnn")  # the installed one, which starts without torch
+    done = run_python("", launcher=(command, "dryrun", str(example), *small), TORCH_ACLNN_HOST_SOC="Ascend910B3")
     assert done.returncode == 0 and "VERDICT: fits" in done.stdout, done.stdout + done.stderr
 
 
