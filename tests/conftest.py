@@ -1,6 +1,7 @@
 """What all tests share: devices, the order in which processes take tests, and which tests a run leaves out (support/tiers.py)."""
 
 import contextlib
+import gc
 import os
 import sys
 from collections.abc import Generator
@@ -111,6 +112,18 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if dropped:
         config.hook.pytest_deselected(items=[item for item in items if item in dropped])
         items[:] = [item for item in items if item not in dropped]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Let no garbage collection go through what the imports and the collection of thousands of tests have made."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.collect()
+        gc.freeze()
+        gc.enable()
 
 
 def _forget_what_failed() -> None:
