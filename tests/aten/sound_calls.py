@@ -28,7 +28,8 @@ OFFERED = [entry_point for entry_point in ENTRY_POINTS if RECORDS[entry_point.na
 
 def _one_of_each_kind(chosen: list[EntryPoint], of: tuple[type, ...]) -> set[EntryPoint]:
     # A few entry points whose sound calls have each kind of argument of these classes: arguments are read and checked by their kind.
-    kinds = {e: {p.kind.partition(" in ")[0] for p in e.parameters if isinstance(_usual_arguments(e)[p.name], of)} for e in chosen}
+    arguments = {e: _usual_arguments(e) for e in chosen}
+    kinds = {e: {p.kind.partition(" in ")[0] for p in e.parameters if isinstance(arguments[e][p.name], of)} for e in chosen}
     left, few = set().union(*kinds.values()), set()
     while left:
         few.add(most := max(chosen, key=lambda entry_point: len(kinds[entry_point] & left)))
