@@ -70,6 +70,7 @@ KINDS: list[Callable[[], object]] = [fully_sharded, tensor_parallel_layers, spli
 
 def measure() -> tuple[list[tuple[object, ...]], list[tuple[object, ...]]]:
     """Run all kinds, and return the memory that each holds, and the greatest that it had, and what was communicated."""
+    gc.freeze()  # what the imports have made need not be searched again and again
     memory = list(_memory())
     # A communicator without a name from torch_npu has one of its own in each run.
     moved = [
