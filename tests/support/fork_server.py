@@ -22,8 +22,11 @@ from typing import Any
 
 import torch
 import torch._dynamo
-import torch.distributed.fsdp
-import torch.distributed.tensor  # noqa: F401  (what torch_npu imports, torch's larger packages first)
+import torch.distributed._tensor.experimental
+import torch.distributed.checkpoint
+import torch.distributed.fsdp.sharded_grad_scaler
+import torch.distributed.run
+import torch.nn.attention.flex_attention  # noqa: F401  (what torch_npu imports of torch)
 
 
 def serve(requests: socket.socket) -> dict[str, Any]:

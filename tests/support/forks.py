@@ -26,7 +26,7 @@ _SERVER = Path(__file__).with_name("fork_server.py")
 
 def _imports_package(kind: str, program: str = "") -> bool:
     if kind == "-m":
-        return program.startswith("torch_aclnn")
+        return program.startswith(("torch_aclnn", "torch.distributed.run"))
     if kind.startswith("-") and kind != "-c":
         return False
     return bool(_IMPORT.search(program if kind == "-c" else Path(kind).read_text()))
