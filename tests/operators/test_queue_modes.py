@@ -1,11 +1,11 @@
-"""The operators under every mode of torch_npu's task queue, each in a process of its own."""
+"""The operators under every mode of torch_npu's task queue and every release of CANN, each in a process of its own."""
 
 import torch_aclnn
 import pytest
 import torch
 from torch_aclnn._operators import OPERATORS
 
-from support.marks import NOT_OFFERED
+from support.marks import NOT_OFFERED, OTHER_CANNS
 from support.subprocesses import EACH_FUNCTION, host_mode, output_of
 
 # Mode 1 is the default, in which all other tests run.
@@ -93,7 +93,7 @@ print(torch.npu.memory_stats()["active.all.peak"] - before)
 """
 
 
-@pytest.mark.parametrize("mode", MODES, ids=str)
+@pytest.mark.parametrize("mode", [*MODES, *({"TORCH_ACLNN_HOST_CANN": release} for release in OTHER_CANNS)], ids=str)
 def test_each_gradient_calls_its_entry_point_and_equals_that_of_the_cpu(mode):
     printed = output_of(TRAIN, **mode)
     for operator in OPERATORS:

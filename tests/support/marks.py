@@ -25,6 +25,7 @@ needs_stack_of_python = pytest.mark.skipif(
 
 # The release of CANN that the engine presents by itself: that of the torch_npu it was built for.
 PRESENTED_CANN = (libdir().parent / "runtime" / "version.info").read_text().strip().removeprefix("Version=")
+OTHER_CANNS = sorted({"8.3.RC1", "8.5.0", "9.0.0", "9.1.0", "9.2.0"} - {PRESENTED_CANN})
 
 # The engine gives nothing that the documents do not promise, and takes nothing beyond them.
 UNSPECIFIED = is_on("unspecified")
