@@ -40,7 +40,7 @@ def checked(tmp_path):
     of_torch = Path(torch.__file__).parent / "include"
 
     def checked(option: str, checks: tuple[str, ...], mode: str = "1") -> dict[str, set[str]]:
-        shared_library(SOURCE, library, ["-std=c++20", f"-I{includedir()}", f"-I{of_torch}", option])
+        shared_library(SOURCE, library, ["-std=c++20", "-O2", f"-I{includedir()}", f"-I{of_torch}", option])
         code = CHECK.replace("CHECKS", repr(checks)).replace("MODE", mode)
         printed = output_of(code, TASK_QUEUE_ENABLE=mode, ASCEND_CUSTOM_OPP_PATH=str(tmp_path))
         return ast.literal_eval(printed.splitlines()[-1])
