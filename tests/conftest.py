@@ -25,6 +25,7 @@ if "PYTEST_XDIST_WORKER_COUNT" in os.environ:
     _threads = max(1, (os.cpu_count() or 1) // int(os.environ["PYTEST_XDIST_WORKER_COUNT"]))
     torch.set_num_threads(_threads)
     os.environ.setdefault("OMP_NUM_THREADS", str(_threads))
+    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 
 @pytest.fixture(params=DEVICES)
