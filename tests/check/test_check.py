@@ -16,17 +16,16 @@ from torch_aclnn.check.layouts import LAYOUTS
 from torch_aclnn.command import cli
 
 from support.marks import host_engine_only, of_a2_and_a3
-from support.subprocesses import run_python
+from support.subprocesses import COMMAND, run_python
 
 pytestmark = host_engine_only
-COMMAND = (str(Path(sys.executable).parent / "torch-aclnn"), "check")
 PASSED = records.Check("values", "avg_pool2d", records.PASSED, 0, "float32", "contiguous", 0.5, 8.0)
 FAILED = records.Check("determinism", "avg_pool2d", records.FAILED, 1, "float16", message="first line\nsecond line")
 
 
 def check(*arguments: str, exit_code: int = 0, **environment: str):
     """Run the command and return the lines that it prints."""
-    done = run_python("", launcher=(*COMMAND, *arguments), **environment)
+    done = run_python("", launcher=(COMMAND, "check", *arguments), **environment)
     assert done.returncode == exit_code, done.stdout + done.stderr
     return done.stdout.splitlines()
 

@@ -10,9 +10,8 @@ import torch_aclnn
 import pytest
 from torch_aclnn.loading.paths import includedir, libdir
 
-from support.subprocesses import output_of, run_python
+from support.subprocesses import COMMAND, output_of, run_python
 
-COMMAND = str(Path(sys.executable).parent / "torch-aclnn")
 ROOT = Path(__file__).parents[2]
 COMMANDS = ("run", "coverage", "debug", "dryrun", "env", "config", "info", "trace", "check")
 

@@ -5,7 +5,6 @@ import re
 import struct
 import subprocess
 import sys
-from pathlib import Path
 
 import torch_aclnn  # noqa: F401
 import pytest
@@ -13,17 +12,17 @@ from torch_aclnn.command.coverage import Coverage
 
 from support.marks import host_engine_only
 from support.missing import environment_without
-from support.subprocesses import run_python
+from support.subprocesses import COMMAND, run_python
 
 REPLACED, FAILED = "entry points missing, another was taken", "entry points missing, the call failed"
-COMMAND = (str(Path(sys.executable).parent / "torch-aclnn"), "coverage")
+COVERAGE = (COMMAND, "coverage")
 
 pytestmark = host_engine_only
 
 
 def report_of(code: str, *options: str, exit_code: int = 0, **environment: str) -> dict[str, list[str]]:
     """Run the code under the command and return the lines below each heading of the report."""
-    done = run_python(code, launcher=(*COMMAND, *options, "-c"), **environment)
+    done = run_python(code, launcher=(*COVERAGE, *options, "-c"), **environment)
     assert done.returncode == exit_code, done.stderr[-4000:]
     report = done.stderr.partition("torch-aclnn coverage: ")[2]
     assert report.rstrip().endswith(f"the program ended with code {exit_code}")
@@ -67,7 +66,7 @@ def test_the_processes_of_a_program_are_counted_together(tmp_path):
 
 
 def test_standard_output_is_the_programs_own():
-    done = run_python("import os; os.write(1, b'result'); os.write(2, b'warning'); raise SystemExit(3)", launcher=(*COMMAND, "-c"))
+    done = run_python("import os; os.write(1, b'result'); os.write(2, b'warning'); raise SystemExit(3)", launcher=(*COVERAGE, "-c"))
     assert done.returncode == 3 and done.stdout == "result"
     assert done.stderr.startswith("warning\ntorch-aclnn coverage: torch ")
 
@@ -108,7 +107,7 @@ def test_missing():
 @pytest.mark.parametrize("options", [[], ["-n", "2"]], ids=["one process", "xdist"])
 def test_what_pytest_captures_is_counted_too(tmp_path, options):
     (tmp_path / "test_suite.py").write_text(SUITE)
-    launcher = (*COMMAND, "--json", str(tmp_path / "report.json"), "-m", "pytest", "-p", "no:cacheprovider", *options, str(tmp_path))
+    launcher = (*COVERAGE, "--json", str(tmp_path / "report.json"), "-m", "pytest", "-p", "no:cacheprovider", *options, str(tmp_path))
     done = run_python("", launcher=launcher, **environment_without("aclnnFFNV2", tmp_path))
     report = json.loads((tmp_path / "report.json").read_text())
     assert report["exit_code"] == done.returncode == 0, done.stdout
@@ -118,7 +117,7 @@ def test_what_pytest_captures_is_counted_too(tmp_path, options):
 
 def test_a_process_that_outlives_the_program_does_not_hold_up_the_report():
     code = "import subprocess; subprocess.Popen(['sleep', '30'])"
-    done = subprocess.run([*COMMAND, "-c", code], capture_output=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=20)
+    done = subprocess.run([*COVERAGE, "-c", code], capture_output=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=20)
     assert done.returncode == 0
 
 

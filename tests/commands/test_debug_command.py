@@ -4,16 +4,15 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from support.compiler import c_program
 from support.marks import host_engine_only
-from support.subprocesses import environment_with, run_python
+from support.subprocesses import COMMAND, environment_with, run_python
 
-COMMAND = (str(Path(sys.executable).parent / "torch-aclnn"), "debug")
+DEBUG = (COMMAND, "debug")
 SOURCE = Path(__file__).parents[1] / "host" / "mistakes.c"
 
 # For each mistake the kind that the summary counts, and words of the report.
@@ -43,7 +42,7 @@ def client(tmp_path_factory):
 
 
 def debugged(*program: str, **settings: str) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run([*COMMAND, *program], capture_output=True, text=True, timeout=300, env=environment_with(**settings))
+    return subprocess.run([*DEBUG, *program], capture_output=True, text=True, timeout=300, env=environment_with(**settings))
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)
@@ -56,7 +55,7 @@ def test_a_mistake_of_a_client_is_found(client, mistake):
 
 def test_a_signal_to_the_command_ends_the_program_and_leaves_no_folder(tmp_path):
     program = ("sh", "-c", "echo $$; exec sleep 100")
-    with subprocess.Popen([*COMMAND, *program], stdout=subprocess.PIPE, text=True, env=environment_with(TMPDIR=str(tmp_path))) as command:
+    with subprocess.Popen([*DEBUG, *program], stdout=subprocess.PIPE, text=True, env=environment_with(TMPDIR=str(tmp_path))) as command:
         number = int(command.stdout.readline())
         command.terminate()
         assert command.wait(60) == 143
@@ -118,13 +117,13 @@ RACES = "y = torch.ones(1000, device='npu') * 2\nwith torch.npu.stream(side): z 
 
 @pytest.mark.parametrize(("end", "code", "found"), [("raise SystemExit(3)", 3, "nothing found"), (RACES, 99, "unordered use of memory")])
 def test_a_program_of_python(end, code, found):
-    done = run_python(TRAINS + end, launcher=(*COMMAND, "-c"))
+    done = run_python(TRAINS + end, launcher=(*DEBUG, "-c"))
     assert done.returncode == code and found in done.stderr.partition("torch-aclnn debug: ")[2], done.stderr
 
 
 def test_modes_can_be_left_out_and_added(client):
     environment = environment_with(TORCH_ACLNN_HOST_MODE="hf32, leaks", TORCH_ACLNN_HOST_DELAYS="0")
-    command = [*COMMAND, "--without=leaks,strict", client, "leak"]
+    command = [*DEBUG, "--without=leaks,strict", client, "leak"]
     done = subprocess.run(command, capture_output=True, text=True, env=environment)
     assert done.returncode == 0, done.stderr
     assert "TORCH_ACLNN_HOST_MODE=hf32,workspace,isolate,poison,check_streams TORCH_ACLNN_HOST_DELAYS=0; " in done.stderr

@@ -11,10 +11,10 @@ import torch_aclnn  # noqa: F401  # before torch
 import pytest
 
 from support.marks import host_engine_only
-from support.subprocesses import host_mode, output_of, run_python
+from support.subprocesses import COMMAND, host_mode, output_of, run_python
 
 # The command itself runs in a copy of a process that has imported torch; the program has a process of its own.
-COMMAND = (sys.executable, "-m", "torch_aclnn", "dryrun")
+DRYRUN = (sys.executable, "-m", "torch_aclnn", "dryrun")
 
 pytestmark = host_engine_only
 
@@ -50,14 +50,14 @@ FORWARD = "        x.float().expand(2048, 16, 256).square().mean().backward()"
 
 
 def dry_run(code: str, *options: str, **environment: str) -> "subprocess.CompletedProcess[str]":
-    return run_python(code, launcher=(*COMMAND, *options, "-c"), **environment)
+    return run_python(code, launcher=(*DRYRUN, *options, "-c"), **environment)
 
 
 def test_a_dry_run_sees_what_a_run_without_it_allocates(tmp_path):
     script, json_file, snapshot = tmp_path / "train.py", tmp_path / "report.json", tmp_path / "snapshot.pickle"
     script.write_text(f"PLAIN = False\n{TRAINING}")
     # With a queue, torch_npu may allocate workspaces and what private formats need on the queue's thread, at another moment.
-    launcher = (*COMMAND, "--json", str(json_file), "--snapshot", str(snapshot), str(script))
+    launcher = (*DRYRUN, "--json", str(json_file), "--snapshot", str(snapshot), str(script))
     done = run_python("", launcher=launcher, TASK_QUEUE_ENABLE="0", TORCH_ACLNN_HOST_SOC="Ascend910B3")
     report = json.loads(json_file.read_text())
     assert done.returncode == report["fits"]["code"] == 0, done.stderr
@@ -206,7 +206,7 @@ def test_the_largest_argument_that_fits(tmp_path):
     script = tmp_path / "train.py"
     script.write_text("import sys\n" + TRAINS.replace("\nstep()\n", "\nstep(int(sys.argv[1]) << 20)" * 2))
     options = ("--memory", "1500M", "--json", str(tmp_path / "found.json"), "--fit", "size=1:40", "--fit", "steps=1,2", "--")
-    done = run_python("", launcher=(*COMMAND, *options, str(script), "{size}", "{steps}"), TORCH_ACLNN_HOST_SOC="Ascend910B3")
+    done = run_python("", launcher=(*DRYRUN, *options, str(script), "{size}", "{steps}"), TORCH_ACLNN_HOST_SOC="Ascend910B3")
     found = json.loads((tmp_path / "found.json").read_text())
     assert done.returncode == 0 and len(found["rows"]) <= 10, done.stdout + done.stderr
     sizes = [one["size"] for one in found["largest"]]
@@ -259,15 +259,15 @@ def test_ranks_that_do_the_same_run_once(tmp_path):
 
 def test_a_launcher_becomes_one_of_its_ranks(tmp_path):
     (tmp_path / "train.py").write_text(TRAINS + "step()")
-    done = run_python("", launcher=(*COMMAND, "--rank", "2", "torchrun", "--nproc_per_node", "3", str(tmp_path / "train.py")))
+    done = run_python("", launcher=(*DRYRUN, "--rank", "2", "torchrun", "--nproc_per_node", "3", str(tmp_path / "train.py")))
     assert done.returncode == 0 and "rank 2 of 3" in done.stdout and done.stdout.endswith("VERDICT: fits\n"), done.stdout + done.stderr
 
 
 def test_the_example_fits():
     example = Path(__file__).parents[2] / "examples" / "dryrun.py"
     small = ("--layers", "2", "--width", "64", "--heads", "2", "--batch", "2", "--length", "64")
-    command = str(Path(sys.executable).parent / "torch-aclnn")  # the installed one, which starts without torch
-    done = run_python("", launcher=(command, "dryrun", str(example), *small), TORCH_ACLNN_HOST_SOC="Ascend910B3")
+    # The installed command starts without torch.
+    done = run_python("", launcher=(COMMAND, "dryrun", str(example), *small), TORCH_ACLNN_HOST_SOC="Ascend910B3")
     assert done.returncode == 0 and "VERDICT: fits" in done.stdout, done.stdout + done.stderr
 
 

@@ -3,16 +3,13 @@
 import os
 import re
 import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 from torch_aclnn.command.locations import bindir
 
-from support.subprocesses import output_of, run_python
+from support.subprocesses import COMMAND, output_of, run_python
 
 NPU_SMI = str(bindir() / "npu-smi")
-COMMAND = str(Path(sys.executable).parent / "torch-aclnn")
 
 
 def npu_smi(*arguments: str, **environment: str) -> str:

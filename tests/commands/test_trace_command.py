@@ -4,7 +4,6 @@ import json
 import math
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -13,7 +12,8 @@ from hypothesis import strategies as st
 from torch_aclnn.command.trace import chrome, summary
 from torch_aclnn.command.trace.records import TraceError, read
 
-COMMAND = str(Path(sys.executable).parent / "torch-aclnn")
+from support.subprocesses import COMMAND
+
 PROCESS = {"kind": "process", "time": 0.0, "pid": 7, "thread": 7, "format": 1, "unix_time": 1000.0}
 OTHER = PROCESS | {"pid": 8, "thread": 8, "unix_time": 1000.5, "rank": "1"}
 

@@ -1,7 +1,6 @@
 """Libraries of entry points in ASCEND_CUSTOM_OPP_PATH that are made for the engine (torch_aclnn/custom_operator.h), and others."""
 
 import shutil
-import sys
 from pathlib import Path
 
 import pytest
@@ -9,10 +8,9 @@ from torch_aclnn.loading.paths import includedir
 
 from support.compiler import shared_library
 from support.marks import host_engine_only
-from support.subprocesses import host_mode, output_of, run_python
+from support.subprocesses import COMMAND, host_mode, output_of, run_python
 
 pytestmark = host_engine_only
-COMMAND = str(Path(sys.executable).parent / "torch-aclnn")
 SOURCE = Path(__file__).parent / "programs" / "custom_operators.cpp"
 MODES = (
     {"TASK_QUEUE_ENABLE": "0"},

@@ -1,11 +1,10 @@
 """TORCH_ACLNN_HOST_TRACE: the lines, and the file that they go to. docs/trace.md has the fields."""
 
 import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
+from support.subprocesses import COMMAND
 from support.traces import lines_of, named, read_trace
 
 START = "acl.aclInit(None); acl.aclrtSetDevice(0)\n"
@@ -150,8 +149,6 @@ def test_the_file_is_only_for_its_owner(run_engine, tmp_path):
 def test_the_command_reads_what_the_engine_wrote(run_engine, tmp_path):
     file = tmp_path / "trace.jsonl"
     run_engine(WORK, TORCH_ACLNN_HOST_TRACE=str(file), TORCH_ACLNN_HOST_MODE="async")
-    done = subprocess.run(
-        [str(Path(sys.executable).parent / "torch-aclnn"), "trace", str(file)], capture_output=True, text=True, timeout=60
-    )
+    done = subprocess.run([COMMAND, "trace", str(file)], capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("entry point ") and "\naclrtMemsetAsync " in done.stdout

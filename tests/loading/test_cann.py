@@ -1,22 +1,14 @@
 """What suggests that CANN is meant to answer, and what follows from it. Nothing here imports torch, so that each process is short."""
 
 import ctypes
-import functools
-import sys
-from pathlib import Path
 
 import pytest
 from torch_aclnn.loading import cann, links
 from torch_aclnn.loading.paths import libdir
 
-from support import subprocesses
-
-# Imports are tested, so each program needs a new process instead of a fork of one that has imported torch.
-output_of = functools.partial(subprocesses.output_of, new=True)
-run_python = functools.partial(subprocesses.run_python, new=True)
+from support.new_processes import COMMAND, output_of, run_python
 
 BARE_PACKAGE = "from torch_aclnn_command import bare_package\nwith bare_package(): from torch_aclnn.loading import cann, engine\n"
-COMMAND = str(Path(sys.executable).parent / "torch-aclnn")
 
 
 def without_cann(**settings: str) -> dict[str, str]:

@@ -1,6 +1,5 @@
 """Loading torch_npu beside torch's CUDA build: a library stands for it that registers allocator options as libc10_cuda does."""
 
-import functools
 import signal
 from pathlib import Path
 
@@ -8,12 +7,8 @@ import pytest
 import torch
 from torch.utils.cpp_extension import include_paths, library_paths
 
-from support import subprocesses
 from support.compiler import shared_library
-
-# Imports are tested, so each program needs a new process instead of a fork of one that has imported torch.
-output_of = functools.partial(subprocesses.output_of, new=True)
-run_python = functools.partial(subprocesses.run_python, new=True)
+from support.new_processes import output_of, run_python
 
 pytestmark = pytest.mark.skipif(torch.version.cuda is not None, reason="torch is the CUDA build, so that every other test is this one")
 

@@ -1,6 +1,5 @@
 """Code that imports torch, or torch_npu, and nothing of this package: each in a process of its own, which starts without the engine."""
 
-import functools
 import sys
 from pathlib import Path
 
@@ -9,12 +8,8 @@ from torch_aclnn import _built_for
 from torch_aclnn.loading import cann
 from torch_aclnn.loading.versions import minor
 
-from support import subprocesses
 from support.marks import PRESENTED_CANN, without_import_hook
-
-# Imports are tested, so each program needs a new process instead of a fork of one that has imported torch.
-output_of = functools.partial(subprocesses.output_of, new=True)
-run_python = functools.partial(subprocesses.run_python, new=True)
+from support.new_processes import output_of, run_python
 
 USE = "print(torch.npu.is_available(), (torch.ones(2, device='npu') + 1).tolist())"
 IMPORTS = {

@@ -1,19 +1,13 @@
 """The ways in which the engine gets loaded, each in a process of its own, which starts without it."""
 
-import functools
 import sys
 from pathlib import Path
 
 from torch_aclnn._operators import OPERATORS
 from torch_aclnn.command.installation import version
 
-from support import subprocesses
+from support.new_processes import COMMAND, output_of, run_python
 
-# Imports are tested, so each program needs a new process instead of a fork of one that has imported torch.
-output_of = functools.partial(subprocesses.output_of, new=True)
-run_python = functools.partial(subprocesses.run_python, new=True)
-
-COMMAND = str(Path(sys.executable).parent / "torch-aclnn")
 HAS_NPU = "import torch; print(torch.npu.is_available(), (torch.ones(2).npu() + 1).tolist())"
 
 

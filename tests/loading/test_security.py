@@ -14,10 +14,9 @@ import torch
 from torch_aclnn.loading.paths import libdir
 
 from support.compiler import shared_library
-from support.subprocesses import environment_with, output_of, run_python
+from support.subprocesses import COMMAND, environment_with, output_of, run_python
 
 PACKAGE = Path(torch_aclnn.__file__).parent
-COMMAND = shutil.which("torch-aclnn") or str(Path(sys.executable).with_name("torch-aclnn"))
 LIBRARIES = sorted([*libdir().glob("*.so*"), *PACKAGE.glob("_C*.so")])
 
 TRAIN = """

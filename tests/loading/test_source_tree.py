@@ -11,11 +11,10 @@ import pytest
 from torch_aclnn import _source_tree
 from torch_aclnn._source_tree import is_built
 
-from support.subprocesses import output_of, run_python
+from support.subprocesses import COMMAND, output_of, run_python
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = Path(_source_tree.__file__).parent
-COMMAND = str(Path(sys.executable).parent / "torch-aclnn")
 
 
 @pytest.fixture(scope="module")

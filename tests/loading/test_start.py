@@ -1,14 +1,9 @@
 """What makes the start slow has limits, by count of modules, as tests/repository/test_budgets.py has them for the build and the tests."""
 
-import functools
-
 import pytest
 
-from support import subprocesses
 from support.marks import host_engine_only
-
-# Imports are tested, so each program needs a new process instead of a fork of one that has imported torch.
-output_of = functools.partial(subprocesses.output_of, new=True)
+from support.new_processes import output_of
 
 MODULES_AT_START = 45
 MODULES_OF_A_COMMAND = 230

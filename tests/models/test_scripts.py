@@ -1,13 +1,10 @@
 """Training scripts that know nothing of this package, started under ``torch-aclnn run``."""
 
-import sys
 from pathlib import Path
 
 import pytest
 
-from support.subprocesses import output_of
-
-COMMAND = str(Path(sys.executable).parent / "torch-aclnn")
+from support.subprocesses import COMMAND, output_of
 
 # Written for any accelerator; with CUDA's names it is a script of the older kind.
 SCRIPT = """

@@ -10,7 +10,7 @@ from torch.ops import torch_aclnn as ops
 
 from support.samples import bits
 from support.sized_cases import CASES, gradient_of
-from support.subprocesses import output_of, run_python
+from support.subprocesses import COMMAND, output_of, run_python
 
 SETS = ("baseline", "avx2", "avx512")
 LOOPS = ("full_width", "volumes", "channels", "planes", "rows")
@@ -64,8 +64,7 @@ def test_an_unknown_instruction_set_is_refused_when_the_package_is_imported():
 
 
 def test_info_shows_the_instruction_set():
-    command = str(Path(sys.executable).parent / "torch-aclnn")
-    assert "instruction set                  scalar" in output_of("", launcher=(command, "info"), TORCH_ACLNN_ISA="scalar")
+    assert "instruction set                  scalar" in output_of("", launcher=(COMMAND, "info"), TORCH_ACLNN_ISA="scalar")
 
 
 @pytest.fixture

@@ -15,6 +15,7 @@ from torch_aclnn.loading.modes import host_mode as host_mode  # imported by test
 
 from support.forks import Fork, ForkServer
 
+COMMAND = str(Path(sys.executable).parent / "torch-aclnn")
 NOT_INHERITED = ("LD_LIBRARY_PATH", "TORCH_DEVICE_BACKEND_AUTOLOAD", *TOOLKIT_VARIABLES)
 
 # What a process begins with that goes through the functions.

@@ -33,6 +33,7 @@ _IMPORTED = {
     "process": {
         "multiprocessing",
         "subprocess",
+        "support.new_processes",
         "support.rank_calls",
         "support.ranks",
         "support.sanitized",

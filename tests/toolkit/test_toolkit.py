@@ -9,10 +9,9 @@ from torch_aclnn.loading.cann import TOOLKIT_VARIABLES
 from torch_aclnn.loading.paths import libdir
 
 from support.marks import without_import_hook
-from support.subprocesses import output_of, run_python
+from support.subprocesses import COMMAND, output_of, run_python
 
 ROOT = Path(__file__).resolve().parents[2]
-COMMAND = str(Path(sys.executable).parent / "torch-aclnn")
 PYTHON = (sys.executable, "-c")
 
 IMPORTS = {"torch first": "import torch, torch_aclnn", "torch last": "import torch_aclnn, torch"}
