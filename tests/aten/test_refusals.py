@@ -82,6 +82,17 @@ def trials(entry_point: EntryPoint) -> Iterator[Trial]:
             yield Trial(parameter.name, "value", value, INVALID)
 
 
+def told(entry_point: EntryPoint, trial: Trial, answered: str) -> str:
+    """Return what is to be done about an argument that is not refused as it should be."""
+    record = f"its record in csrc/vocabulary/{entry_point.family}.yaml"
+    if trial.what == "data type" and answered.startswith("0"):
+        name = next((dtype.name for dtype in DType if dtype == dtype_of(trial.value)), dtype_of(trial.value))
+        taken = f"takes {name}, which {record} does not list"
+        return f"{entry_point} {trial.parameter} {taken}: add it to `types` or, for this tensor alone, to `of`, or let phase 1 refuse it"
+    wrong = f"{entry_point} {trial.parameter}: expected {trial.code} for another {trial.what}, {trial.value}, got {answered}"
+    return f"{wrong}; if any is right, give the reason in `unchecked` of {record}"
+
+
 @of_every_entry_point()
 def test_phase_1(entry_point, client, handles):
     sound = sound_arguments(entry_point)
@@ -92,7 +103,7 @@ def test_phase_1(entry_point, client, handles):
         if any(covers(reason, entry_point, trial) for reason in REASONS):
             assert code == 0, f"{trial} is refused: {message}; its reason is out of date"
         else:
-            assert code == trial.code, (trial, message)
+            assert code == trial.code, told(entry_point, trial, f"{code} {message}")
             # Where two must fit each other, either may be named.
             is_relation = trial.value == TOO_MANY or trial.what in ("shape", "last size")
             names = "|".join(p.name for p in entry_point.parameters) if is_relation else trial.parameter
