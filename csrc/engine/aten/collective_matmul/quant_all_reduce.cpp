@@ -1,11 +1,9 @@
 // Sums over ranks of numbers of eight or four bits with scales, which travel as float32: a scale counts for 128 numbers along the last
 // dimension, or, in pairs of powers of two, for 32 (MX).
 
-#include "engine/aten/adapter/adapter.h"
 #include "engine/aten/collective_matmul/collective_matmul.h"
 #include "engine/aten/matmul/matmul.h"
-
-using namespace torch_aclnn::host::aten;
+#include "vocabulary/collective_matmul/quant_all_reduce_calls.h"
 
 namespace {
 

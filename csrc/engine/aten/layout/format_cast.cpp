@@ -1,12 +1,11 @@
 // Conversions between plain formats and the chips' private ones.
 
-#include "engine/aten/adapter/adapter.h"
 #include "engine/aten/layout/layout.h"
 #include "engine/runtime/config/config.h"
 #include "engine/runtime/memory/host_view.h"
+#include "vocabulary/layout/format_cast_calls.h"
 
 using namespace torch_aclnn::host;
-using namespace torch_aclnn::host::aten;
 
 namespace torch_aclnn::host::aten {
 namespace {

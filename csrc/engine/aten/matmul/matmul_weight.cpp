@@ -1,14 +1,13 @@
 // Weights of products of matrices in the layout that a chip likes best. The engine's products take either layout, so these operators only
 // convert memory.
 
-#include "engine/aten/adapter/adapter.h"
 #include "engine/aten/layout/layout.h"
 #include "engine/aten/matmul/matmul.h"
 #include "engine/aten/numerics/matmul_precision.h"
 #include "engine/runtime/memory/host_view.h"
+#include "vocabulary/matmul/matmul_weight_calls.h"
 
 using namespace torch_aclnn::host;
-using namespace torch_aclnn::host::aten;
 
 namespace {
 

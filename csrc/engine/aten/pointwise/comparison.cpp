@@ -1,8 +1,6 @@
 // Comparison, with a tensor or a number. In place, the truth value takes the tensor's own dtype.
 
-#include "engine/aten/adapter/adapter.h"
-
-using namespace torch_aclnn::host::aten;
+#include "vocabulary/pointwise/comparison_calls.h"
 
 // ATen does not order wide unsigned integers, so this returns the same numbers in int64 or, for 64 bits, others in the same order.
 static at::Tensor ordered(const at::Tensor& values) {

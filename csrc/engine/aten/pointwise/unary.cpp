@@ -1,8 +1,6 @@
 // Functions of one tensor, element by element. Half types are computed in float32.
 
-#include "engine/aten/adapter/adapter.h"
-
-using namespace torch_aclnn::host::aten;
+#include "vocabulary/pointwise/unary_calls.h"
 
 // Integers have no fraction, and ATen no kernel for them.
 static at::Tensor& fraction(at::Tensor& out, const at::Tensor& self) {

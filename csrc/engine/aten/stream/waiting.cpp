@@ -1,8 +1,6 @@
 // What keeps a stream busy.
 
-#include "engine/aten/adapter/adapter.h"
-
-using namespace torch_aclnn::host::aten;
+#include "vocabulary/stream/waiting_calls.h"
 
 namespace torch_aclnn::host::aten::kind {
 struct Cycles : Exactly<1> {

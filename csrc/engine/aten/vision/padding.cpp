@@ -1,8 +1,6 @@
 // Padding. The paddings come last dimension first, two for each. The gradients of those that repeat elements are in libopapi.
 
-#include "engine/aten/adapter/adapter.h"
-
-using namespace torch_aclnn::host::aten;
+#include "vocabulary/vision/padding_calls.h"
 
 // The shape after padding. Refuses negative paddings that leave fewer than `least` elements in a dimension.
 static Expected padded(const at::Tensor& self, at::IntArrayRef padding, int64_t least) {
