@@ -113,7 +113,9 @@ def _fuse_reverted(fuser: Callable[..., nn.Module], is_qat: bool, *parts: nn.Mod
 def _turn(
     function: str, module: _Module, classes: Mapping[type[nn.Module], type[nn.Module]], left_alone: Collection[type[nn.Module]] = ()
 ) -> _Module:
-    _require_module(function, module)
+    if not isinstance(module, nn.Module):
+        got = f"the class {module.__name__}" if isinstance(module, type) else type(module).__name__
+        raise TypeError(f"{function}: module: expected a torch.nn.Module, got {got}")
     for part in module.modules():
         # The two classes differ in forward alone, so that changing the class is all there is to do.
         if type(part) not in left_alone:
@@ -123,12 +125,6 @@ def _turn(
 
 def _ours(module: nn.Module) -> dict[str, nn.Module]:
     return {name: part for name, part in module.named_modules() if type(part) in _TORCHS}
-
-
-def _require_module(function: str, module: object) -> None:
-    if not isinstance(module, nn.Module):
-        got = f"the class {module.__name__}" if isinstance(module, type) else type(module).__name__
-        raise TypeError(f"{function}: module: expected a torch.nn.Module, got {got}")
 
 
 def _log(module: nn.Module, ours: Mapping[str, nn.Module], before: Collection[str], batch_norms: Collection[type[nn.Module]]) -> None:

@@ -113,9 +113,10 @@ def write_headers(folder: Path, own: list[EntryPoint], others: list[EntryPoint])
     """
     written = {folder / "aclnnop" / name: _header(members) for name, members in _by_header([*own, *others]).items()}
     for name, entry_point in _ABSENT:
-        written.setdefault(folder / "aclnnop" / name, _absent_header(entry_point))
+        written.setdefault(folder / "aclnnop" / name, _ABSENT_HEADER.format(entry_point=entry_point, origin=_ORIGIN))
     written |= {path.parent / "level2" / path.name: _OLD_HEADER.format(name=path.name, origin=_ORIGIN) for path in written}
-    written[folder / "aclnnop" / "torch_aclnn_operators.h"] = _of_operators(sorted(_by_header(own)))
+    includes = "\n".join(f'#include "{name}"' for name in sorted(_by_header(own)))
+    written[folder / "aclnnop" / "torch_aclnn_operators.h"] = _OPERATORS.format(origin=_ORIGIN, includes=includes)
     return written
 
 
@@ -136,14 +137,6 @@ def _header(entry_points: list[EntryPoint]) -> str:
     declarations = [f"ACL_FUNC_VISIBILITY {prototype(function)};" for entry_point in entry_points for function in entry_point.functions]
     names = ", ".join(entry_point.name for entry_point in entry_points)
     return _HEADER.format(names=names, origin=_ORIGIN, declarations="\n".join(declarations))
-
-
-def _of_operators(names: list[str]) -> str:
-    return _OPERATORS.format(origin=_ORIGIN, includes="\n".join(f'#include "{name}"' for name in names))
-
-
-def _absent_header(entry_point: str) -> str:
-    return _ABSENT_HEADER.format(entry_point=entry_point, origin=_ORIGIN)
 
 
 def _forwarding(entry_points: list[EntryPoint], headers: list[str]) -> str:

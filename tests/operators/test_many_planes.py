@@ -28,14 +28,9 @@ def draw_avg_pool2d(draw: Draw) -> tuple[tuple[int, ...], tuple[int, ...], Backw
     return size, small, lambda grad, shape, **out: operator("avg_pool2d", out)(grad, shape, kernel, stride, padding, *rest, **out)
 
 
-def draw_adaptive_avg_pool2d(draw: Draw) -> tuple[tuple[int, ...], tuple[int, ...], Backward]:
-    size, small = (draw(st.tuples(st.integers(1, 14), st.integers(1, 14))) for _ in range(2))
-    return size, small, lambda grad, shape, **out: operator("adaptive_avg_pool2d", out)(grad, shape, **out)
-
-
-def draw_adaptive_avg_pool3d(draw: Draw) -> tuple[tuple[int, ...], tuple[int, ...], Backward]:
-    size, small = (draw(st.tuples(*[st.integers(1, 6)] * 3)) for _ in range(2))
-    return size, small, lambda grad, shape, **out: operator("adaptive_avg_pool3d", out)(grad, shape, **out)
+def draw_adaptive(draw: Draw, dims: int, longest: int) -> tuple[tuple[int, ...], tuple[int, ...], Backward]:
+    size, small = (draw(st.tuples(*[st.integers(1, longest)] * dims)) for _ in range(2))
+    return size, small, lambda grad, shape, **out: operator(f"adaptive_avg_pool{dims}d", out)(grad, shape, **out)
 
 
 def draw_padding(draw: Draw, name: str, limit: Callable[[int], int]) -> tuple[tuple[int, ...], tuple[int, ...], Backward]:
@@ -46,12 +41,13 @@ def draw_padding(draw: Draw, name: str, limit: Callable[[int], int]) -> tuple[tu
     return (height, width), padded, lambda grad, shape, **out: operator(name, out)(grad, shape, padding, **out)
 
 
-def draw_replication_pad2d(draw: Draw) -> tuple[tuple[int, ...], tuple[int, ...], Backward]:
-    return draw_padding(draw, "replication_pad2d", lambda length: 5)
-
-
-def draw_reflection_pad2d(draw: Draw) -> tuple[tuple[int, ...], tuple[int, ...], Backward]:
-    return draw_padding(draw, "reflection_pad2d", lambda length: min(4, length - 1))
+DRAWN = {
+    "avg_pool2d": draw_avg_pool2d,
+    "adaptive_avg_pool2d": lambda draw: draw_adaptive(draw, 2, 14),
+    "adaptive_avg_pool3d": lambda draw: draw_adaptive(draw, 3, 6),
+    "replication_pad2d": lambda draw: draw_padding(draw, "replication_pad2d", lambda length: 5),
+    "reflection_pad2d": lambda draw: draw_padding(draw, "reflection_pad2d", lambda length: min(4, length - 1)),
+}
 
 
 def operator(name: str, out: dict[str, Tensor]) -> Callable[..., Tensor]:
@@ -60,9 +56,7 @@ def operator(name: str, out: dict[str, Tensor]) -> Callable[..., Tensor]:
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32])
-@pytest.mark.parametrize(
-    "draw_case", [draw_avg_pool2d, draw_adaptive_avg_pool2d, draw_adaptive_avg_pool3d, draw_replication_pad2d, draw_reflection_pad2d]
-)
+@pytest.mark.parametrize("draw_case", DRAWN.values(), ids=DRAWN)
 @settings(max_examples=40)
 @given(data=st.data())
 def test_many_planes_have_the_bits_of_few(draw_case, dtype, data):

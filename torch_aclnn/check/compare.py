@@ -52,7 +52,7 @@ def _refuse(reason: str) -> NoReturn:
 
 def _machine(first: dict[str, Any], second: dict[str, Any]) -> Iterator[str]:
     ours, theirs = _flat(first["machine"]), _flat(second["machine"])
-    return (f"{name}: {ours.get(name)} -> {theirs.get(name)}" for name in _in_order(ours, theirs) if ours.get(name) != theirs.get(name))
+    return (f"{name}: {ours.get(name)} -> {theirs.get(name)}" for name in {**ours, **theirs} if ours.get(name) != theirs.get(name))
 
 
 def _flat(machine: dict[str, Any]) -> dict[str, Any]:
@@ -82,10 +82,6 @@ def _values(first: dict[str, Any], second: dict[str, Any]) -> Iterator[str]:
 
 def _by_key(rows: Iterable[dict[str, Any]], names: tuple[str, ...]) -> dict[tuple[Any, ...], dict[str, Any]]:
     return {tuple(row[name] for name in names): row for row in rows}
-
-
-def _in_order(first: dict[Any, Any], second: dict[Any, Any]) -> list[Any]:
-    return list({**first, **second})
 
 
 def _words(key: tuple[Any, ...]) -> str:

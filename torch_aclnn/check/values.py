@@ -37,7 +37,7 @@ def check_values(name: str, dtype: torch.dtype, layout: str, mode: int) -> Check
         return Check(
             "values", name, FAILED if changed else PASSED, **found, error_ulp=None if changed else 0.0, limit_ulp=0.0, message=message
         )
-    unit = _unit(name, dtype)
+    unit = torch.float16 if may_use_float16(name, dtype) else error.real_dtype(dtype)  # what the operator computes in
     ulp, limit = max(error.in_ulp(*result, unit) for result in results), error.LIMITS[unit]
     theirs = None if ulp <= limit else _torchs_ulp(name, dtype, unit, mode)
     deviation = Deviation(ulp, limit, max(error.share(*result) for result in results), ALLOWED.get(unit, 0.0), theirs)
@@ -104,11 +104,6 @@ def _operator(name: str) -> Callable[..., Tensor]:
 def _bits(values: Tensor) -> Tensor:
     parts = torch.view_as_real(values) if values.is_complex() else values
     return parts.contiguous().view(torch.uint8)
-
-
-def _unit(name: str, dtype: torch.dtype) -> torch.dtype:
-    """Return the floating-point format that the operator computes in."""
-    return torch.float16 if may_use_float16(name, dtype) else error.real_dtype(dtype)
 
 
 def may_use_float16(name: str, dtype: torch.dtype) -> bool:

@@ -26,14 +26,9 @@ def bindir() -> Path:
     return Path(__file__).resolve().parent.parent / "bin"
 
 
-def cmake_package() -> Path:
-    """Return the directory in which ``find_package(torch_aclnn)`` finds the engine."""
-    return libdir() / "cmake" / "torch_aclnn"
-
-
 def config(options: Collection[str]) -> list[str]:
     """Return what ``torch-aclnn config`` prints for some of :data:`OPTIONS`: a line for each folder, and one with the flags."""
-    folders = {"includedir": includedir(), "libdir": libdir(), "bindir": bindir(), "cmake": cmake_package()}
+    folders = {"includedir": includedir(), "libdir": libdir(), "bindir": bindir(), "cmake": libdir() / "cmake" / "torch_aclnn"}
     lines = [str(folder) for option, folder in folders.items() if option in options]
     flags = [f"-I{includedir()}"] if "cflags" in options else []
     if "libs" in options:
