@@ -62,21 +62,21 @@ def test_devices_have_memory_of_their_own(run_engine):
     assert ended.stdout.split() == ["16", "16", "15", "16"], ended.stderr
 
 
-@pytest.mark.parametrize(("devices", "visible", "count"), [
-    ("4", "1", 1),
-    ("4", "1,3", 2),
-    ("4", "1,3,4", 2),
-    ("4", "0, 1", 1),
-    ("4", "0,1,2,3", 4),
-    ("", "5,7", 2),
-    *[("4", visible, 0) for visible in ("", ",", ",0", "npu0", "0,0", "1,0", "2,1", "4", "-1", "first")],
-])  # fmt: skip
-def test_visible_devices_are_counted(run_engine, devices, visible, count):
-    ended = run_engine(
-        "count = ctypes.c_uint32(); print(acl.aclrtGetDeviceCount(ctypes.byref(count)), count.value)",
-        TORCH_ACLNN_HOST_DEVICES=devices,
-        ASCEND_RT_VISIBLE_DEVICES=visible,
-    )
+DEVICES, VISIBLE, PROCESSES = "TORCH_ACLNN_HOST_DEVICES", "ASCEND_RT_VISIBLE_DEVICES", "LOCAL_WORLD_SIZE"
+OF_FOUR = {"1": 1, "1,3": 2, "1,3,4": 2, "0, 1": 1, "0,1,2,3": 4}
+NONE = ("", ",", ",0", "npu0", "0,0", "1,0", "2,1", "4", "-1", "first")
+
+
+@pytest.mark.parametrize(("settings", "count"), [
+    *(({DEVICES: "4", VISIBLE: visible}, count) for visible, count in {**OF_FOUR, **dict.fromkeys(NONE, 0)}.items()),
+    ({DEVICES: "", VISIBLE: "5,7"}, 2),
+    ({DEVICES: "5", PROCESSES: ""}, 5),
+    ({DEVICES: "5", PROCESSES: "3"}, 5),
+    *(({DEVICES: "", PROCESSES: processes}, count) for processes, count in {"3": 3, "100": 64, "0": 1, "many": 1}.items()),
+], ids=str)  # fmt: skip
+def test_devices_are_those_that_are_visible_or_what_was_set_or_one_for_each_process(run_engine, settings, count):
+    code = "count = ctypes.c_uint32(); print(acl.aclrtGetDeviceCount(ctypes.byref(count)), count.value)"
+    ended = run_engine(code, **settings)
     assert ended.stdout.split() == ["0", str(count)], ended.stderr
 
 
@@ -210,20 +210,3 @@ def test_compile_option_reads_back(ascendcl):
 def test_saturation_is_refused(ascendcl):
     ascendcl.ok("aclrtSetDeviceSatMode", 1)
     ascendcl.refuses(207000, "got 0", "aclrtSetDeviceSatMode", 0)
-
-
-@pytest.mark.parametrize(("devices", "processes", "count"), [
-    ("5", "", 5),
-    ("", "3", 3),
-    ("5", "3", 5),
-    ("", "100", 64),
-    ("", "0", 1),
-    ("", "many", 1),
-])  # fmt: skip
-def test_device_count_is_what_was_set_or_one_for_each_process(run_engine, devices, processes, count):
-    ended = run_engine(
-        "count = ctypes.c_uint32(); print(acl.aclrtGetDeviceCount(ctypes.byref(count)), count.value)",
-        TORCH_ACLNN_HOST_DEVICES=devices,
-        LOCAL_WORLD_SIZE=processes,
-    )
-    assert ended.stdout.split() == ["0", str(count)], ended.stderr
