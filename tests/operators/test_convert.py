@@ -36,13 +36,17 @@ def test_keeps_parameters_buffers_mode_device_and_names(device):
     assert {p.device.type for p in model.parameters()} == {device}
 
 
-def test_keeps_hooks_and_their_handles():
-    model, seen = torch.nn.AvgPool2d(2), []
+PACKAGES = torch.nn, torch_aclnn.nn
+
+
+@pytest.mark.parametrize(("turn", "of", "to"), [(torch_aclnn.convert, *PACKAGES), (torch_aclnn.revert, *PACKAGES[::-1])])
+def test_keeps_hooks_and_their_handles(turn, of, to):
+    model, seen = of.AvgPool2d(2), []
     handle = model.register_forward_hook(lambda module, args, output: seen.append(type(module)))
-    torch_aclnn.convert(model)(torch.ones(1, 1, 2, 2))
+    turn(model)(torch.ones(1, 1, 2, 2))
     handle.remove()
     model(torch.ones(1, 1, 2, 2))
-    assert seen == [torch_aclnn.nn.AvgPool2d]
+    assert seen == [to.AvgPool2d]
 
 
 def test_pickles_name_the_public_classes():

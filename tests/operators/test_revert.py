@@ -66,15 +66,6 @@ def test_compiled_code_follows(device):
     assert ours != theirs == "AvgPool2DBackward0"
 
 
-def test_keeps_hooks_and_their_handles():
-    model, seen = torch_aclnn.nn.AvgPool2d(2), []
-    handle = model.register_forward_hook(lambda module, args, output: seen.append(type(module)))
-    torch_aclnn.revert(model)(torch.ones(1, 1, 2, 2))
-    handle.remove()
-    model(torch.ones(1, 1, 2, 2))
-    assert seen == [torch.nn.AvgPool2d]
-
-
 @pytest.mark.parametrize("duplicate", [copy.deepcopy, lambda model: pickle.loads(pickle.dumps(model)), saved_and_loaded])
 def test_copies_are_of_the_classes_that_they_were_made_of(duplicate):
     model = torch_aclnn.convert(make_model(), batch_norm=True)
