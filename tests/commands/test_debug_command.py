@@ -1,5 +1,6 @@
 """torch-aclnn debug: one command finds what a program in C or in Python does wrong, and its exit code says so."""
 
+import functools
 import os
 import re
 import shutil
@@ -41,6 +42,7 @@ def client(tmp_path_factory):
     return c_program(SOURCE, tmp_path_factory.mktemp("client") / "client", ["-g"])
 
 
+@functools.cache
 def debugged(*program: str, **settings: str) -> "subprocess.CompletedProcess[str]":
     return subprocess.run([*DEBUG, *program], capture_output=True, text=True, timeout=300, env=environment_with(**settings))
 

@@ -27,9 +27,13 @@ def test_the_engine_answers(imports):
     assert output_of(f"{imports}\n{USE}") == "True [2.0, 2.0]"
 
 
-def test_torch_npu_finds_a_toolkit_with_a_version():
-    code = "import torch_npu, torch_npu.utils.collect_env; print(torch_npu.utils.collect_env.get_cann_version())"
-    assert output_of(code) == PRESENTED_CANN
+def test_torch_npu_finds_a_toolkit_with_a_version_and_keeps_a_loader_of_its_own():
+    code = """
+    import torch_npu, torch_npu.utils.collect_env
+    print(torch_npu.utils.collect_env.get_cann_version())
+    print(type(torch_npu.__loader__).__name__, type(torch_npu.__spec__.loader).__name__)
+    """
+    assert output_of(code).splitlines() == [PRESENTED_CANN, "SourceFileLoader SourceFileLoader"]
 
 
 def test_a_process_that_does_not_import_torch_npu_loads_nothing():
@@ -40,11 +44,6 @@ def test_a_process_that_does_not_import_torch_npu_loads_nothing():
 def test_asking_where_torch_npu_is_loads_nothing():
     code = FOUND_BY_NAME + "print(spec.loader.get_filename('torch_npu') == spec.origin, 'libascendcl' in open('/proc/self/maps').read())"
     assert output_of(code) == "True False"
-
-
-def test_torch_npu_keeps_a_loader_of_its_own():
-    code = "import torch_npu; print(type(torch_npu.__loader__).__name__, type(torch_npu.__spec__.loader).__name__)"
-    assert output_of(code) == "SourceFileLoader SourceFileLoader"
 
 
 @pytest.mark.parametrize("parent", ["torch", "torch_aclnn"])
@@ -135,8 +134,10 @@ def test_no_process_is_started_where_cann_answers(tmp_path):
 
 @without_import_hook
 def test_children_find_the_engine_through_the_environment():
-    code = "import os, torch; print({name: os.environ[name] for name in ('ASCEND_HOME_PATH', 'ASCEND_OPP_PATH')})"
-    assert output_of(code) == str(cann.TOOLKIT_VARIABLES)
-    child = f"import torch; {USE}"
-    parent = "import os, subprocess, torch; os.environ['TORCH_ACLNN_IMPORT_HOOK'] = '0'\n"
-    assert output_of(f"{parent}subprocess.run([{sys.executable!r}, '-c', {child!r}])") == "True [2.0, 2.0]"
+    code = f"""
+    import os, subprocess, torch
+    print({{name: os.environ[name] for name in ('ASCEND_HOME_PATH', 'ASCEND_OPP_PATH')}}, flush=True)
+    os.environ["TORCH_ACLNN_IMPORT_HOOK"] = "0"
+    subprocess.run([{sys.executable!r}, "-c", {f"import torch; {USE}"!r}])
+    """
+    assert output_of(code).splitlines() == [str(cann.TOOLKIT_VARIABLES), "True [2.0, 2.0]"]
