@@ -5,7 +5,6 @@ import random
 
 import pytest
 
-from support.comparison import assert_close
 from support.contract_rows import VIOLATION, dtype_rows, in_turn, null_rows, private_format_rows, row, storage_rows, text
 from support.dtypes import PRIVATE_FORMATS, DType, Format, pack
 from support.operators import GOOD, ROWS
@@ -72,56 +71,28 @@ def test_refuses(aclnn, changes, code, parameter, expected, got):
     aclnn.refuses(BATCH_NORM_ELEMT, but(CALL, **changes), code, parameter, expected, got)
 
 
-EXAMPLE = {"mean": [8, 5, 9], "invstd": [2, 1, 2], "weight": [1, 1, 4], "sumDy": [2, 2, 6], "sumDyXmu": [2, 3, 11]}
-
-
-def norm_call(shape, grad, data, channels, counter, *, dtype=DType.FLOAT, channel_dtype=None, counter_dtype=DType.FLOAT):
-    """Return the arguments and the exact result."""
-    channel_dtype = dtype if channel_dtype is None else channel_dtype
+def dyadic_call(shape, dtype=DType.FLOAT, channel_dtype=None):
+    """Return a call whose numbers and results are small multiples of 1/16, which every type holds exactly, and its result."""
+    source = random.Random(0)
+    count, samples = math.prod(shape), [5, 3]
+    grad = [source.randrange(-8, 9) / 4 for _ in range(count)]
+    data = [source.randrange(-4, 5) / 2 for _ in range(count)]
+    draws = {
+        "mean": lambda: source.randrange(-2, 3) / 2,
+        "invstd": lambda: source.choice([0.5, 1.0, 2.0]),
+        "weight": lambda: source.choice([-2.0, -1.0, 1.0, 0.5]),
+        "sumDy": lambda: float(source.randrange(-8, 9)),
+        "sumDyXmu": lambda: float(source.randrange(-4, 5)),
+    }
+    channels = {name: [draw() for _ in range(shape[1])] for name, draw in draws.items()}
     arguments = {
         "gradOut": Tensor(shape, dtype, grad),
         "input": Tensor(shape, dtype, data),
-        **{name: Tensor((shape[1],), channel_dtype, values) for name, values in channels.items()},
-        "counter": Tensor((len(counter),), counter_dtype, counter),
+        **{name: Tensor((shape[1],), dtype if channel_dtype is None else channel_dtype, values) for name, values in channels.items()},
+        "counter": Tensor((len(samples),), DType.FLOAT, samples),
         "gradInput": Tensor(shape, dtype),
     }
-    return arguments, batch_norm_elemt_backward(grad, data, shape, channels, counter)
-
-
-def example_call(**types):
-    return norm_call((2, 3, 1, 4), [1.0] * 24, [1.0] * 24, EXAMPLE, [5, 5, 5], **types)
-
-
-def dyadic_call(shape, seed=0, **types):
-    """Return a call whose numbers and results are small multiples of 1/16, which every type holds exactly."""
-    source = random.Random(seed)
-    count, channels = math.prod(shape), shape[1]
-    return norm_call(
-        shape,
-        [source.randrange(-8, 9) / 4 for _ in range(count)],
-        [source.randrange(-4, 5) / 2 for _ in range(count)],
-        {
-            "mean": [source.randrange(-2, 3) / 2 for _ in range(channels)],
-            "invstd": [source.choice([0.5, 1.0, 2.0]) for _ in range(channels)],
-            "weight": [source.choice([-2.0, -1.0, 1.0, 0.5]) for _ in range(channels)],
-            "sumDy": [float(source.randrange(-8, 9)) for _ in range(channels)],
-            "sumDyXmu": [float(source.randrange(-4, 5)) for _ in range(channels)],
-        },
-        [5, 3],
-        **types,
-    )
-
-
-def test_example_gives_its_documented_values(aclnn, stream):
-    arguments, _ = example_call()
-    expected = [value for _ in range(2) for channel in (9.2, 5 / 3, 192 + 8 / 15) for value in [channel] * 4]
-    assert_close(aclnn.run(BATCH_NORM_ELEMT, arguments, stream), expected, DType.FLOAT)
-
-
-@pytest.mark.parametrize("dtype", LISTED, ids=lambda dtype: dtype.name)
-def test_every_dtype_rounds_once(aclnn, stream, dtype):
-    arguments, expected = example_call(dtype=dtype)
-    assert_close(aclnn.run(BATCH_NORM_ELEMT, arguments, stream), expected, dtype)
+    return arguments, batch_norm_elemt_backward(grad, data, shape, channels, samples)
 
 
 RANKS = [(4, 3), (2, 3, 5), (2, 3, 2, 4), (2, 3, 2, 1, 3), (1, 3, 2, 2, 1, 2), (2, 2, 1, 2, 2, 1, 2), (2, 3, 1, 2, 1, 2, 2, 1), (1, 1)]
@@ -149,12 +120,6 @@ def test_each_full_tensor_may_have_a_type_of_its_own(aclnn, stream, name, dtype)
     assert aclnn.run(BATCH_NORM_ELEMT, arguments, stream) == [pack(result_dtype, value) for value in expected]
 
 
-@pytest.mark.parametrize("dtype", COUNTERS, ids=lambda dtype: dtype.name)
-def test_every_counter_dtype(aclnn, stream, dtype):
-    arguments, expected = dyadic_call((2, 3, 4), counter_dtype=dtype)
-    assert aclnn.run(BATCH_NORM_ELEMT, arguments, stream) == [pack(DType.FLOAT, value) for value in expected]
-
-
 @pytest.mark.parametrize(("shape", "values"), [
     ((), [8]), ((1,), [8]), ((8,), [1] * 8), ((2, 2), [1, 2, 3, 2]), ((1, 2, 1, 2), [4, 0, 1, 3]),
 ], ids=str)  # fmt: skip
@@ -162,13 +127,6 @@ def test_samples_are_the_sum_of_a_counter_of_any_shape(aclnn, stream, shape, val
     arguments, expected = dyadic_call((2, 3, 4))
     arguments["counter"] = Tensor(shape, DType.INT32, values)
     assert aclnn.run(BATCH_NORM_ELEMT, arguments, stream) == [pack(DType.FLOAT, value) for value in expected]
-
-
-def test_missing_weight_means_ones(aclnn, stream):
-    arguments, _ = dyadic_call((2, 3, 4))
-    with_ones = but(arguments, weight={"values": [1.0] * 3})
-    without = but(arguments, weight=None)
-    assert aclnn.run(BATCH_NORM_ELEMT, without, stream) == aclnn.run(BATCH_NORM_ELEMT, with_ones, stream)
 
 
 @pytest.mark.parametrize("format", [f for f in Format if f not in PRIVATE_FORMATS], ids=lambda format: format.name)
