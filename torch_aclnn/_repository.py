@@ -1,3 +1,3 @@
-"""Where the project lives. ``docs/set_address.py`` writes the address here and into the documents; pyproject.toml has it first."""
+"""Where the project lives; pyproject.toml and the documents have the same address."""
 
 ADDRESS = "https://github.com/OWNER/torch_aclnn"

@@ -4,7 +4,7 @@ set -euo pipefail
 
 export TORCH_VERSION="2.13.0"
 export ASCEND_LAUNCH_BLOCKING=1 # what fails on the device fails in the test that called it
-export TORCH_ACLNN="torch_aclnn @ git+https://github.com/OWNER/torch_aclnn@v0.1.0"
+export TORCH_ACLNN="torch_aclnn @ git+https://github.com/OWNER/torch_aclnn@v0.2.0"
 
 python -m venv .venv
 source .venv/bin/activate
