@@ -20,7 +20,6 @@ extensions = [
     "sphinx.ext.viewcode",
     "sphinx_copybutton",
     "sphinxcontrib.mermaid",
-    "bare_operators",
     "engine_coverage",
     "repository_links",
 ]

@@ -3,7 +3,6 @@
 python docs/generate_wheels.py                                 # writes the column of docs/evidence.tsv and the table of both ascend.md
 python docs/generate_wheels.py --check                         # fails if they are out of date
 python docs/generate_wheels.py --wheels DIRECTORY              # before, marks in docs/torch_npu_symbols.tsv what the wheels export
-python docs/generate_wheels.py --wheels DIRECTORY --download   # before, fetches the wheels that the directory lacks, of 30 MB each
 
 A release is a column of docs/torch_npu_symbols.tsv, with the CANN that torch_npu names for it: in parentheses if it is only that of other
 releases from the same branch, - if it names none. A function is a row. For a new column or row, write its head and run this with wheels.
@@ -13,7 +12,6 @@ import argparse
 import csv
 import itertools
 import subprocess
-import sys
 import tempfile
 import zipfile
 from collections.abc import Collection, Iterable, Mapping
@@ -26,7 +24,6 @@ RUNS = DOCS / "versions.tsv"
 EVIDENCE = DOCS / "evidence.tsv"
 PAGES = {DOCS / "ascend.md": "not named", DOCS / "zh-CN" / "ascend.md": "未注明"}
 BEGIN, END = "<!-- the table of docs/generate_wheels.py -->\n", "<!-- its end -->\n"
-KIND = ["--only-binary=:all:", "--python-version=3.11", "--platform=manylinux_2_28_x86_64"]
 
 
 class Function(NamedTuple):
@@ -54,12 +51,9 @@ def write_table(cann: Mapping[str, str], functions: Iterable[Function]) -> None:
         csv.writer(file, dialect="excel-tab", lineterminator="\n").writerows(rows)
 
 
-def wheel_of(release: str, directory: Path, *, download: bool) -> Path:
+def wheel_of(release: str, directory: Path) -> Path:
     """Return the wheel of a release."""
     pattern = f"torch_npu-{release}-cp311-*_x86_64.whl"
-    if download and not any(directory.glob(pattern)):
-        command = [sys.executable, "-m", "pip", "download", "--no-deps", *KIND, "-d", str(directory), f"torch_npu=={release}"]
-        subprocess.run(command, check=True)
     wheel = next(directory.glob(pattern), None)
     if wheel is None:
         raise SystemExit(f"{directory} has no {pattern}")
@@ -129,11 +123,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(None, None, __doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true", help="write nothing, and fail if a document is out of date")
     parser.add_argument("--wheels", type=Path, metavar="DIRECTORY", help="read the wheels of all releases")
-    parser.add_argument("--download", action="store_true", help="fetch the wheels that the directory lacks")
     options = parser.parse_args()
     cann, functions = read_table()
     if options.wheels:
-        found = {release: symbols_of(wheel_of(release, options.wheels, download=options.download)) for release in cann}
+        found = {release: symbols_of(wheel_of(release, options.wheels)) for release in cann}
         functions = [Function(name, symbol, [release for release in cann if symbol in found[release]]) for name, symbol, _ in functions]
         write_table(cann, functions)
     exported = by_name(functions)

@@ -17,7 +17,6 @@ DOCS = Path(__file__).resolve().parents[1]
 ROOT = DOCS.parent
 PAGES = {
     "benchmarks": "../benchmarks/README.md",
-    "benchmarks_history": "../benchmarks/history.md",
     "changelog": "../CHANGELOG.md",
     "contributing": "../CONTRIBUTING.md",
     "security": "../SECURITY.md",

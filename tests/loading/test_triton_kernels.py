@@ -65,5 +65,3 @@ def test_what_a_kernel_writes_is_unknown(modules):
     done = run_python(PROGRAM, PYTHONPATH=modules, TORCH_ACLNN_HOST_COMPUTE="0")
     known, unknown = [3] * 4, [0] * 4
     assert done.stdout.splitlines()[-4:] == [f"{known} {known} {known}", f"{known}", f"{known} {unknown} {unknown}", "npu True"]
-    found = run_python(PROGRAM, PYTHONPATH=modules)
-    assert "No module named 'triton.language.extra.cann'" in found.stderr

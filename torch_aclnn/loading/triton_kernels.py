@@ -28,7 +28,8 @@ _WRITING = ("store", "atomic")
 
 def watch() -> None:
     """Skip the kernels of this process if it is a dry run, also if Triton is imported later."""
-    if not _engine().torchAclnnHostIsDryRun():
+    engine: Any = loaded_library(RUNTIME_LIBRARIES[0])
+    if not engine.torchAclnnHostIsDryRun():
         return
     if RUNTIME in sys.modules:
         _skip(sys.modules[RUNTIME])
@@ -66,10 +67,6 @@ def _without_further_options(init: Any) -> Any:
     return lambda self, *args, **options: init(self, *args, **{name: value for name, value in options.items() if name in known})
 
 
-def _engine() -> Any:
-    return loaded_library(RUNTIME_LIBRARIES[0])
-
-
 class _Extensions(Loader):
     """Finds, behind all other finders, the modules of triton-ascend that have what only kernels call."""
 
@@ -96,9 +93,6 @@ class _Driver:
     def __init__(self) -> None:
         self.utils = SimpleNamespace(get_device_properties=_properties)
 
-    def get_current_device(self) -> int:
-        return int(_device_module().current_device())
-
     def get_current_target(self) -> Any:
         return SimpleNamespace(backend="npu", arch=_device_module().get_device_name(), warp_size=0)
 
@@ -117,13 +111,14 @@ def _launch(kernel: Any, *args: Any, grid: Any = None, warmup: bool = False, **o
     if warmup:
         return
     add_finding(f"the kernel {kernel.fn.__name__} of Triton is not computed")
+    engine: Any = loaded_library(RUNTIME_LIBRARIES[0])
     torch = sys.modules["torch"]
     given = dict(zip(kernel.arg_names, args, strict=False)) | options
     _ = torch.npu.current_stream().npu_stream  # launches what torch_npu's queue holds
     for name in _written(kernel):
         if isinstance(tensor := given.get(name), torch.Tensor) and tensor.device.type == "npu":
             storage = tensor.untyped_storage()
-            _engine().torchAclnnHostForgetValues(ctypes.c_void_p(storage.data_ptr()), ctypes.c_size_t(storage.nbytes()))
+            engine.torchAclnnHostForgetValues(ctypes.c_void_p(storage.data_ptr()), ctypes.c_size_t(storage.nbytes()))
 
 
 @functools.cache

@@ -55,18 +55,15 @@ class Unanswered {
 
     std::optional<std::vector<char>> take(const void* group, const Message& message) {
         const std::lock_guard<std::mutex> lock(mutex_);
-        const auto find = [&](bool here) {
-            return std::find_if(sent_.begin(), sent_.end(), [&](const Sent& sent) {
-                return sent.values.size() == message.bytes &&
-                       (here ? sent.group == group && sent.peer == message.peer : sent.group != group);
-            });
-        };
-        auto found = find(true);
-        if (found == sent_.end()) found = find(false);
-        if (found == sent_.end()) return std::nullopt;
-        std::vector<char> values = std::move(found->values);
-        sent_.erase(found);
-        return values;
+        for (const bool here : {true, false})
+            for (auto sent = sent_.begin(); sent != sent_.end(); ++sent) {
+                const bool is_here = sent->group == group;
+                if (sent->values.size() != message.bytes || is_here != here || (here && sent->peer != message.peer)) continue;
+                std::vector<char> values = std::move(sent->values);
+                sent_.erase(sent);
+                return values;
+            }
+        return std::nullopt;
     }
 
    private:
