@@ -7,6 +7,7 @@ import ast
 import ctypes
 import functools
 import inspect
+import os
 import sys
 import textwrap
 from collections import defaultdict
@@ -28,8 +29,7 @@ _WRITING = ("store", "atomic")
 
 def watch() -> None:
     """Skip the kernels of this process if it is a dry run, also if Triton is imported later."""
-    engine: Any = loaded_library(RUNTIME_LIBRARIES[0])
-    if not engine.torchAclnnHostIsDryRun():
+    if os.environ.get("TORCH_ACLNN_HOST_COMPUTE") != "0":  # the engine, if asked, would read its settings, which may not be set yet
         return
     if RUNTIME in sys.modules:
         _skip(sys.modules[RUNTIME])
