@@ -13,6 +13,7 @@ from torch_aclnn.loading import (
     allocator_keys,
     atb,
     autograd_threads,
+    changes,
     forked,
     inductor,
     launchers,
@@ -41,10 +42,8 @@ def around_creation(fullname: str) -> AbstractContextManager[None]:
 
 def around_execution(fullname: str) -> AbstractContextManager[None]:
     """Return the context for the module's execution."""
-    if fullname in launchers.CHANGES:
-        return launchers.around_execution(fullname)
-    if fullname == triton_kernels.RUNTIME:
-        return triton_kernels.around_execution(fullname)
+    if fullname in changes.AWAITED:
+        return changes.around_execution(fullname)
     if fullname == _PACKAGE:
         return _with_engine()
     return atb.around_execution(fullname) if fullname == atb.BUILDER else rank_alone.around_execution(fullname)

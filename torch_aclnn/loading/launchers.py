@@ -7,11 +7,10 @@ import functools
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import Any, NoReturn
 
-from torch_aclnn.loading import rank_alone
+from torch_aclnn.loading import changes, rank_alone
 
 _TORCH, _DEEPSPEED = "torch.distributed.launcher.api", "deepspeed.launcher.runner"
 
@@ -23,18 +22,7 @@ def watch(rank: int) -> None:
     """Make launchers run this rank in their own process, also those that are imported later."""
     global _rank
     _rank = rank
-    for name in CHANGES:
-        if name in sys.modules:
-            CHANGES[name](sys.modules[name])
-        else:
-            sys.modules["torch_aclnn_import_hook"].Finder.watched += (name,)
-
-
-@contextmanager
-def around_execution(fullname: str) -> Iterator[None]:
-    """Change a launcher after its execution."""
-    yield
-    CHANGES[fullname](sys.modules[fullname])
+    changes.make({_TORCH: _torch, _DEEPSPEED: _deepspeed})
 
 
 def _torch(api: Any) -> None:
@@ -88,6 +76,3 @@ def _become(command: Sequence[str], size: int, local_size: int) -> None:
     for stream in (sys.stdout, sys.stderr):
         stream.flush()
     os.execvpe(command[0], list(command), environment)
-
-
-CHANGES: dict[str, Callable[[Any], None]] = {_TORCH: _torch, _DEEPSPEED: _deepspeed}

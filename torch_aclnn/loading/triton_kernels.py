@@ -11,37 +11,24 @@ import os
 import sys
 import textwrap
 from collections import defaultdict
-from collections.abc import Iterator
-from contextlib import contextmanager
 from importlib.abc import Loader
 from importlib.machinery import ModuleSpec
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
+from torch_aclnn.loading import changes
 from torch_aclnn.loading.cann import RUNTIME_LIBRARIES
 from torch_aclnn.loading.loader import loaded_library
 from torch_aclnn.loading.rank_alone import add_finding
 
-RUNTIME = "triton.runtime"
 _EXTENSIONS = "triton.language.extra.cann"
 _WRITING = ("store", "atomic")
 
 
 def watch() -> None:
     """Skip the kernels of this process if it is a dry run, also if Triton is imported later."""
-    if os.environ.get("TORCH_ACLNN_HOST_COMPUTE") != "0":  # the engine, if asked, would read its settings, which may not be set yet
-        return
-    if RUNTIME in sys.modules:
-        _skip(sys.modules[RUNTIME])
-    else:
-        sys.modules["torch_aclnn_import_hook"].Finder.watched += (RUNTIME,)
-
-
-@contextmanager
-def around_execution(fullname: str) -> Iterator[None]:
-    """Change Triton's runtime after its execution."""
-    yield
-    _skip(sys.modules[fullname])
+    if os.environ.get("TORCH_ACLNN_HOST_COMPUTE") == "0":  # the engine, if asked, would read its settings, which may not be set yet
+        changes.make({"triton.runtime": _skip})
 
 
 def _skip(runtime: Any) -> None:
