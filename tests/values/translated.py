@@ -15,7 +15,7 @@ import torch
 REPLACED = [(re.compile(pattern), by) for pattern, by in (
     (r"for_each\((\w+), \[&?\]\(at::Tensor& result, size_t(?: i)?\) \{ (.*); \}\)", r"[\2 for i, result in enumerate(\1)]"),
     (r"\[\]\(const auto&\.\.\. factors\) \{ return (at::\w+)\(factors\.\.\.\); \}", r"\1"),
-    (r"\b(?:compared|of_results_type)<(at::\w+)>", r"\1"),
+    (r"\b(?:compared|of_results_type|repeated_or)<(at::\w+)>", r"\1"),
     (r"at::Scalar\((?:int64_t\{)?(\w+)\}?\)", r"float(\1)"),
     (r"at::k(Float|Double)\b", "torch.float64"),
     (r"at::k(Int|Long)\b", "torch.int64"),
@@ -119,7 +119,7 @@ def same(value: Any, *_: Any) -> Any:
 at = Operators()
 # The functions of csrc/engine/aten that records call.
 NAMES: dict[str, Any] = {
-    **dict.fromkeys(("upcast", "operand", "as_signed", "dense", "to_double", "both", "checked_repeats"), same),
+    **dict.fromkeys(("upcast", "operand", "as_signed", "dense", "to_double", "both", "checked_repeats", "by_channels"), same),
     **{
         "torch": torch,
         "at": at,

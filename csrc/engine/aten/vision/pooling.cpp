@@ -50,6 +50,12 @@ static Expected pooled(const at::Tensor& self, size_t directions, at::IntArrayRe
     return expected;
 }
 
+// ATen's loops over adjacent channels are vectors; those over planes take three times as long as these and the copy.
+static at::Tensor by_channels(const at::Tensor& planes) {
+    constexpr int64_t kVector = 16;
+    return planes.dim() == 4 && planes.size(1) >= kVector ? planes.contiguous(at::MemoryFormat::ChannelsLast) : planes;
+}
+
 // Returns the shape of self with other sizes of the last dimensions.
 static Expected with_planes(const at::Tensor& self, at::IntArrayRef sizes) {
     Expected expected = like(self);
@@ -141,7 +147,8 @@ static void check(const call::MaxPool& a) {
 // torch_npu uses this form on the A2. It calls the mask "indices", and only the backward reads it. The size of the mask does not follow
 // from the result alone: see require_mask.
 static void compute(const call::MaxPool2dWithMask& a) {
-    const auto [maxima, positions] = at::max_pool2d_with_indices(upcast(a.self), a.kernelSize, a.stride, a.padding, a.dilation, a.ceilMode);
+    const auto [maxima, positions] =
+        at::max_pool2d_with_indices(by_channels(upcast(a.self)), a.kernelSize, a.stride, a.padding, a.dilation, a.ceilMode);
     write(a.out, maxima);
     MaxPoolMask(a.self, positions.sizes(), a.kernelSize, a.stride, a.padding, a.dilation).store(positions, a.indices);
 }

@@ -49,6 +49,23 @@ static Expected upsampled(at::IntArrayRef input_size, at::IntArrayRef output_siz
     return upsampled("inputSize", input_size, output_size);
 }
 
+using Upsample2d = at::Tensor (*)(const at::Tensor&, at::IntArrayRef, std::optional<double>, std::optional<double>);
+
+// Repeats the elements if both sizes are multiplied by powers of two, by which ATen divides places exactly. That takes half the time of
+// ATen, which works on adjacent channels and copies the result.
+template <Upsample2d upsample>
+static at::Tensor repeated_or(const at::Tensor& self, at::IntArrayRef output_size, std::optional<double> scale_h,
+                              std::optional<double> scale_w) {
+    const int64_t rows = self.size(2), columns = self.size(3), high = output_size[0] / rows, wide = output_size[1] / columns;
+    const auto is_exact = [](int64_t factor, std::optional<double> given) {
+        return (factor & (factor - 1)) == 0 && given.value_or(factor) == factor;
+    };
+    if (at::IntArrayRef{rows * high, columns * wide} != output_size || !is_exact(high, scale_h) || !is_exact(wide, scale_w))
+        return upsample(self, output_size, scale_h, scale_w);
+    const at::Tensor repeated = self.unsqueeze(4).unsqueeze(3).expand({-1, -1, -1, high, -1, wide});
+    return repeated.flatten(4).flatten(2, 3);
+}
+
 // The result has the input's channels at each place of the grid.
 static Expected sampled(const at::Tensor& input, const at::Tensor& grid, int64_t directions) {
     const at::IntArrayRef sizes = input.sizes(), places = grid.sizes();
