@@ -285,6 +285,14 @@ class InputsApart {
     std::vector<std::pair<at::Tensor*, at::Tensor>> given_;
 };
 
+void add_outputs(ResultsTakeOutputs& outputs, const Adapter& adapter, Values& values) {
+    size_t bytes = 0;
+    for (size_t i = 0; i < adapter.count; ++i)
+        if (const at::Tensor* const input = adapter.kinds[i]->input(values.at(i))) bytes += input->nbytes();
+    for (size_t i = 0; i < adapter.count; ++i)
+        if (const at::Tensor* const output = adapter.kinds[i]->output(values.at(i))) outputs.add(*output, {&adapter, i, bytes});
+}
+
 void run_body(const Adapter& adapter, Values& values) {
     try {
         run_plainly([&] {
@@ -293,8 +301,7 @@ void run_body(const Adapter& adapter, Values& values) {
             if (values.has_input_as_output)
                 apart.emplace(adapter, values);
             else if (adapter.computes_first)
-                for (size_t i = 0; i < adapter.count; ++i)
-                    if (const at::Tensor* const output = adapter.kinds[i]->output(values.at(i))) outputs.add(*output);
+                add_outputs(outputs, adapter, values);
             adapter.body(adapter, values.all());
         });
     } catch (const Error& error) {

@@ -46,7 +46,8 @@ struct ErasedKind {
     KeptArgument (*keep)(const void* argument);
     enum class Handle : uint8_t { other, scalar, tensor, tensors } handle;
     bool is_written;  // whether phase 2 writes its tensors
-    // The tensor that is written and not read; null if there is none.
+    // The tensor that is read, or that is written and not read; null if there is none, or if it is in a form of its own.
+    const at::Tensor* (*input)(const void* value);
     const at::Tensor* (*output)(const void* value);
     // Each is null unless the kind is one of dimensions, one that decides how phase 2 launches the operator, or one of a handle.
     void (*require_dims)(const char* name, const void* argument, uint64_t rank) = nullptr;
@@ -69,6 +70,9 @@ struct Erased {
     static constexpr bool kIsWritten = std::is_same_v<Handle, aclTensor*> || requires { Kind::writes_members; };
     static constexpr bool kIsHandle = std::is_pointer_v<Handle> && std::is_class_v<std::remove_pointer_t<Handle>>;
 
+    static const at::Tensor* input(const void* value) {
+        return std::is_same_v<Kind, kind::In> ? static_cast<const at::Tensor*>(value) : nullptr;
+    }
     static const at::Tensor* output(const void* value) {
         if constexpr (std::is_same_v<Kind, kind::Out>) return static_cast<const at::Tensor*>(value);
         if constexpr (std::is_same_v<Kind, kind::OptOut>)
@@ -88,7 +92,7 @@ struct Erased {
     }
 
     static constexpr ErasedKind kind() {
-        ErasedKind erased{sizeof(Value), read, destroy, describe, visit, keep, kHandle<Handle>, kIsWritten, output};
+        ErasedKind erased{sizeof(Value), read, destroy, describe, visit, keep, kHandle<Handle>, kIsWritten, input, output};
         if constexpr (requires { Kind::require_dims; })
             erased.require_dims = [](const char* name, const void* argument, uint64_t rank) {
                 Kind::require_dims(name, handle(argument), rank);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
 #include <mutex>
 #include <unordered_map>
 #include <utility>
@@ -26,15 +27,24 @@ thread_local bool kept_here = false;
 struct Output {
     void* memory;
     size_t bytes;
+    size_t& turn;  // the number of the tensor of this size that takes the memory
     bool is_taken = false;
+    std::vector<void*> made = {};  // the memory of all tensors of this size
 };
 thread_local std::vector<Output> outputs_here;
 
-// Returns the memory of an output of that size which no tensor has taken, or null.
+// Returns the memory of an output of that size whose turn it is, or null.
 void* take_output(size_t bytes) {
     for (Output& output : outputs_here)
-        if (output.bytes == bytes && !std::exchange(output.is_taken, true)) return output.memory;
+        if (output.bytes == bytes && output.made.size() == output.turn && !std::exchange(output.is_taken, true)) return output.memory;
     return nullptr;
+}
+
+size_t& turn_of(const Use& use) {
+    constexpr size_t kMostTurns = 4096;
+    thread_local std::map<Use, size_t> turns;
+    if (turns.size() > kMostTurns && outputs_here.empty()) turns.clear();
+    return turns[use];
 }
 
 struct Block {
@@ -58,6 +68,8 @@ class Blocks {
         if (!block.memory) block = {of_torch.allocate(bytes), bytes};
         void* const memory = block.memory.get();
         used_.emplace(memory, std::move(block));
+        for (Output& output : outputs_here)
+            if (output.bytes == bytes) output.made.push_back(memory);
         return memory;
     }
 
@@ -151,16 +163,24 @@ ResultsTakeOutputs::~ResultsTakeOutputs() {
     outputs_here.clear();
 }
 
-void ResultsTakeOutputs::add(const at::Tensor& output) {
+void ResultsTakeOutputs::add(const at::Tensor& output, const Use& use) {
     if (output.nbytes() < kLargeBytes || !output.is_contiguous()) return;
     void* const memory = output.mutable_data_ptr();
-    if (reinterpret_cast<uintptr_t>(memory) % kAlignment == 0) outputs_here.push_back({memory, output.nbytes()});
+    if (reinterpret_cast<uintptr_t>(memory) % kAlignment == 0) outputs_here.push_back({memory, output.nbytes(), turn_of(use)});
 }
 
 bool is_in_output(const at::Tensor& tensor) {
     if (outputs_here.empty() || !tensor.defined()) return false;
     const void* const memory = tensor.storage().data();
     return std::any_of(outputs_here.begin(), outputs_here.end(), [memory](const Output& output) { return output.memory == memory; });
+}
+
+void prefer_output(const at::Tensor& out, const at::Tensor& result) {
+    for (Output& output : outputs_here) {
+        if (output.memory != out.const_data_ptr()) continue;
+        const auto made = std::find(output.made.begin(), output.made.end(), result.const_data_ptr());
+        if (made != output.made.end()) output.turn = made - output.made.begin();
+    }
 }
 
 void stop_taking_outputs() {

@@ -4,6 +4,8 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <tuple>
+
 namespace torch_aclnn::host::aten {
 
 // While one lives, this thread's large CPU tensors take memory that earlier ones have left, if some fits. All others have torch's.
@@ -18,8 +20,12 @@ class TemporariesAreKept {
     bool before_;
 };
 
-// While one lives, and until the first result is written, the first large tensor that this thread makes with exactly the size of an output
-// takes the output's memory, so that a result need not be copied into it. The outputs share no memory with what is read.
+// What makes the same tensors each time: the adapter, the number of the output among its arguments, and the bytes of the inputs.
+using Use = std::tuple<const void*, size_t, size_t>;
+
+// While one lives, and until the first result is written, a large tensor that this thread makes with exactly the size of an output takes
+// the output's memory, so that a result need not be copied into it: the first such tensor, or the one that became the result in the last
+// such use. The outputs share no memory with what is read.
 class ResultsTakeOutputs {
    public:
     ResultsTakeOutputs() = default;
@@ -27,9 +33,11 @@ class ResultsTakeOutputs {
     ResultsTakeOutputs(const ResultsTakeOutputs&) = delete;
     ResultsTakeOutputs& operator=(const ResultsTakeOutputs&) = delete;
 
-    void add(const at::Tensor& output);
+    void add(const at::Tensor& output, const Use& use);
 };
 
+// Lets the tensor that became this result take the output's memory in the next use.
+void prefer_output(const at::Tensor& out, const at::Tensor& result);
 // Whether the tensor was made in the memory of an output.
 bool is_in_output(const at::Tensor& tensor);
 void stop_taking_outputs();
