@@ -159,7 +159,11 @@ bool holds_product(const at::Tensor& out, at::TensorList operands, const at::Ten
 }
 
 void write_product(at::Tensor out, const at::Tensor& self, const at::Tensor& mat2, int8_t cube_math_type, const auto& function) {
-    const auto [left, right] = factors(self, mat2, cube_math_type);
+    auto [left, right] = factors(self, mat2, cube_math_type);
+    if (left.dim() > 2 && right.dim() == 2 && left.is_contiguous() && out.is_contiguous()) {  // a product of matrices
+        left = left.flatten(0, -2);
+        out = out.flatten(0, -2);
+    }
     if (holds_product(out, {left, right}, left, right))
         at::mm_out(out, left, right);
     else

@@ -25,12 +25,12 @@ inline void sub_scaled(at::Tensor& out, const at::Tensor& self, const at::Tensor
                                                           : void(at::sub_out(out, self, other, alpha));
 }
 
-template <class Weight>
-void interpolate(at::Tensor& out, const at::Tensor& self, const at::Tensor& end, const Weight& weight) {
-    if constexpr (std::is_same_v<Weight, at::Scalar>)
-        write(out, at::lerp(upcast(self), upcast(end), weight));
-    else
-        write(out, at::lerp(upcast(self), upcast(end), upcast(weight)));
+inline void interpolate(at::Tensor& out, const at::Tensor& self, const at::Tensor& end, const at::Scalar& weight) {
+    at::isReducedFloatingType(self.scalar_type()) ? write(out, at::lerp(upcast(self), upcast(end), weight))
+                                                  : void(at::lerp_out(out, self, end, weight));
+}
+inline void interpolate(at::Tensor& out, const at::Tensor& self, const at::Tensor& end, const at::Tensor& weight) {
+    write(out, at::lerp(upcast(self), upcast(end), upcast(weight)));
 }
 
 }  // namespace torch_aclnn::host::aten
