@@ -26,8 +26,10 @@ def tensor(*shape: int, dtype: str = "BF16") -> dict[str, object]:
 
 
 ATTENTION = {"query": tensor(64, 2, 1024), "key": tensor(64, 2, 512), "value": tensor(64, 2, 512), "headNum": 8, "inputLayout": "SBH"}
-PACKED = {"query": tensor(30, 8, 128), "key": tensor(30, 8, 128), "value": tensor(30, 8, 128), "headNum": 8, "inputLayout": "TND"}
+ALL_KEYS = {"key": tensor(64, 2, 1024), "value": tensor(64, 2, 1024)}
 LENGTHS = {"actualSeqQLen": [10, 30], "actualSeqKvLen": [10, 30]}
+PACKED = {**dict.fromkeys(("query", "key", "value"), tensor(30, 8, 128)), "headNum": 8, "inputLayout": "TND", **LENGTHS}
+CONVOLUTION = {"input": tensor(2, 3, 9, 9), "weight": tensor(8, 3, 3, 3)}
 
 
 @pytest.mark.parametrize(
@@ -41,36 +43,11 @@ LENGTHS = {"actualSeqQLen": [10, 30], "actualSeqKvLen": [10, 30]}
         ("aclnnGroupedMatmulV4", {"x": [tensor(9, 5)], "weight": [tensor(4, 5, 7)], "out": [tensor(9, 7)]}, 2 * 9 * 5 * 7, "cube"),
         ("aclnnGroupedMatmulV4", {"x": [tensor(5, 9)], "weight": [tensor(9, 7)], "out": [tensor(4, 5, 7)]}, 2 * 9 * 5 * 7, "cube"),
         ("aclnnGroupedMatmul", {"x": [tensor(2, 5)] * 3, "weight": [tensor(5, 7)] * 3, "y": [tensor(2, 7)] * 3}, 3 * 2 * 2 * 5 * 7, "cube"),
-        (
-            "aclnnConvolution",
-            {"input": tensor(2, 3, 9, 9), "weight": tensor(8, 3, 3, 3), "out": tensor(2, 8, 7, 7)},
-            2 * 784 * 27,
-            "cube",
-        ),
-        (
-            "aclnnConvolutionBackward",
-            {
-                "input": tensor(2, 3, 9, 9),
-                "weight": tensor(8, 3, 3, 3),
-                "gradOutput": tensor(2, 8, 7, 7),
-                "outputMask": [True, True, False],
-            },
-            2 * 784 * 27 * 2,
-            "cube",
-        ),
+        ("aclnnConvolution", {**CONVOLUTION, "out": tensor(2, 8, 7, 7)}, 2 * 784 * 27, "cube"),
+        ("aclnnConvolutionBackward", {**CONVOLUTION, "gradOutput": tensor(2, 8, 7, 7), "outputMask": [1, 1, 0]}, 2 * 784 * 27 * 2, "cube"),
         ("aclnnFlashAttentionScore", {**ATTENTION, "sparseMode": 1}, 4 * 2 * 8 * 64 * 64 * 128, "attention"),
-        (
-            "aclnnFlashAttentionScore",
-            {**ATTENTION, "key": tensor(64, 2, 1024), "value": tensor(64, 2, 1024), "sparseMode": 2},
-            4 * 16 * 2080 * 128,
-            "attention",
-        ),
-        (
-            "aclnnFlashAttentionUnpaddingScoreGrad",
-            {**PACKED, **LENGTHS, "sparseMode": 1},
-            2.5 * 4 * 8 * (100 + 400) * 128,
-            "attention_backward",
-        ),
+        ("aclnnFlashAttentionScore", {**ATTENTION, **ALL_KEYS, "sparseMode": 2}, 4 * 16 * 2080 * 128, "attention"),
+        ("aclnnFlashAttentionUnpaddingScoreGrad", {**PACKED, "sparseMode": 1}, 2.5 * 4 * 8 * (100 + 400) * 128, "attention_backward"),
         ("aclnnFFN", {"x": tensor(9, 5), "weight1": tensor(4, 5, 7), "weight2": tensor(4, 7, 5)}, 2 * 9 * (35 + 35), "cube"),
         (
             "aclnnSparseFlashAttention",
