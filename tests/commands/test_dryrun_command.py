@@ -153,6 +153,7 @@ for _ in range(3):
     scores = router(torch.randn(1024, 64, device="npu"))
     chosen = torch.zeros_like(scores).scatter(1, scores.topk(2)[1], 1)
     received = torch.zeros(int(chosen[:, :4].sum()), 1024, device="npu")
+    assert int(torch.zeros_like(scores).scatter(1, scores.topk(8)[1], 1).sum()) == scores.numel()  # all are chosen
     assert not torch.isnan(scores.sum())
     (scores.sum() + received.sum()).backward()
     optimizer.step()

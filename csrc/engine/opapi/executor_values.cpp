@@ -78,7 +78,7 @@ std::optional<Choice> aclOpExecutor::choice() const {
     const int64_t rows = scores->sizes[0], columns = scores->sizes[1];
     const bool is_of_rows = numbers->sizes[0] < rows && numbers->sizes[1] == columns;
     const Choice found{numbers->first_element(), number_bytes, rows, numbers->sizes[is_of_rows ? 0 : 1], columns, is_of_rows};
-    const bool is_of_columns = numbers->sizes[0] == rows && found.chosen < columns && found.chosen <= kMostChosen;
+    const bool is_of_columns = numbers->sizes[0] == rows && found.chosen <= std::min(columns, kMostChosen);
     const bool is_index = numbers->dtype == ACL_INT32 || numbers->dtype == ACL_INT64;
     return (is_of_columns || is_of_rows) && is_index && rows > 0 && is_dense(*numbers) ? std::optional(found) : std::nullopt;
 }

@@ -51,7 +51,7 @@ def test_loss_of_the_scores(layout, kind):
     if layout == "TND":
         ends = {"actual_seq_qlen": torch.tensor(rows).cumsum(0).tolist(), "actual_seq_klen": torch.tensor(columns).cumsum(0).tolist()}
     *first, query_rope, key_rope = (gathered(t, layout).to(DEVICE) for t in (q, k, qi, ki, w, qr, kr))
-    ropes = {"query_rope": query_rope, "key_rope": key_rope, "layout": layout}
+    ropes = {"query_rope": query_rope, "key_rope": key_rope, "layout": layout, "pre_tokens": 1 << 16, "next_tokens": 1 << 16}
     of_attention = map(statistics, zip(*of_sequences, strict=True))
     if kind == "dense":
         of_index = torch_npu.npu_dense_lightning_indexer_softmax_lse(*first[2:], layout=layout, **ends)

@@ -74,7 +74,7 @@ int64_t read_causal_mode(const char* name, int64_t mode);
 
 namespace kind {
 using CausalMode = Kind<int64_t, int64_t, int64_t, read_causal_mode>;  // 0: all keys; 3: those that `seen` has
-using NoDistance = Between<int64_t, kUnbounded, kUnbounded>;           // how far a token sees before or behind itself
+using NoDistance = Between<int64_t, 1 << 16, kUnbounded>;              // how far a token sees: all; MindSpeed-LLM's number is the least
 }  // namespace kind
 
 }  // namespace torch_aclnn::host::aten
