@@ -5,7 +5,7 @@ import torch
 from checks import DEVICE, FLOATS, HALVES, check
 
 from cases import LAYOUTS, booleans, in_turn, integers, randn, rows, table, uniform, written
-from direct import call, scalar
+from direct import call, fraction, scalar
 from support.marks import beyond_the_documents, refused_at_once
 
 INTEGERS = torch.int64, torch.int32
@@ -133,3 +133,12 @@ def test_types_that_hardware_refuses(function, dtype):
     x = torch.ones(2, dtype=dtype).to(DEVICE)
     with pytest.raises(RuntimeError, match="not implemented for DT_"):
         function(x, x)
+
+
+@pytest.mark.parametrize("ends", [(torch.float32, torch.float16), (torch.float16, torch.float32), (torch.float32, torch.float32)])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16])
+def test_the_ends_of_an_interpolation_may_have_two_types(ends, dtype):
+    start, end, out = (torch.full((2, 2), value, dtype=each) for value, each in zip((1.0, 3.0, 0.0), (*ends, dtype), strict=True))
+    start, end, out = start.to(DEVICE), end.to(DEVICE), out.to(DEVICE)
+    call("aclnnLerps", start, end, fraction(0.25), out)
+    assert (out.cpu() == 1.5).all()

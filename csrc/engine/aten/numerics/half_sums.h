@@ -26,8 +26,9 @@ inline void sub_scaled(at::Tensor& out, const at::Tensor& self, const at::Tensor
 }
 
 inline void interpolate(at::Tensor& out, const at::Tensor& self, const at::Tensor& end, const at::Scalar& weight) {
-    at::isReducedFloatingType(self.scalar_type()) ? write(out, at::lerp(upcast(self), upcast(end), weight))
-                                                  : void(at::lerp_out(out, self, end, weight));
+    const bool are_alike = self.scalar_type() == end.scalar_type();  // ATen does not promote here
+    are_alike && !at::isReducedFloatingType(self.scalar_type()) ? void(at::lerp_out(out, self, end, weight))
+                                                                : write(out, at::lerp(upcast(self), upcast(end), weight));
 }
 inline void interpolate(at::Tensor& out, const at::Tensor& self, const at::Tensor& end, const at::Tensor& weight) {
     write(out, at::lerp(upcast(self), upcast(end), upcast(weight)));

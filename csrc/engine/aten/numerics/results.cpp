@@ -36,9 +36,10 @@ void write(const at::Tensor& out, const at::Tensor& result) {
     stop_taking_outputs();
     if (out.numel() == 0 || is_in_place(out, result)) return;
     if (is_in_output(result)) return write(out, result.clone());
-    if (is_laid_out_alike(out, result)) prefer_output(out, result);
+    const bool is_alike = is_laid_out_alike(out, result);
+    if (is_alike) prefer_output(out, result);
     // With too few elements for several threads, copy_ would cost more than what it copies.
-    if (out.numel() < at::internal::GRAIN_SIZE && is_laid_out_alike(out, result))
+    if (is_alike && out.numel() < at::internal::GRAIN_SIZE)
         std::memmove(out.mutable_data_ptr(), result.const_data_ptr(), result.nbytes());
     else
         out.copy_(result.reshape(out.sizes()));
