@@ -10,6 +10,7 @@ from unittest.mock import Mock
 
 import pytest
 import torch
+from torch._dynamo.utils import counters
 from torch._inductor.exc import InvalidCxxCompiler
 from torch_aclnn._operators import BY_NAME, OPERATORS
 
@@ -63,6 +64,13 @@ def test_the_geometric_mean_is_that_of_ratios_and_numbers_have_three_digits():
     assert geometric_mean([0.5, 2]) == pytest.approx(1)
     assert math.isnan(geometric_mean([]))
     assert [number(value) for value in (1234.0, 145.3, 14.53, 0.01453, None, math.nan)] == ["1234", "145", "14.5", "0.0145", "-", "-"]
+
+
+def test_ratios_are_against_the_better_peer_and_the_ideal():
+    assert (FAST.peer_ms, FAST.against_peer) == (4.0, 2.0)
+    assert (SLOW.peer_ms, SLOW.against_peer) == (1.5, 0.5)
+    assert FAST.ideal_ms(copy_gb_per_s=1.0) == pytest.approx(2**20 / 1e6)
+    assert FAST.against_ideal(copy_gb_per_s=1.0) == pytest.approx(2 / 1.048576)
 
 
 def test_cases_are_sorted_out_and_no_two_have_one_name():
@@ -124,6 +132,7 @@ def test_a_wrong_result_is_noticed(check, dtype):
         (kernels.main, "--threads 0", "--threads: expected at least 1, got 0"),
         (kernels.main, "--json no/folder/x.json", "--json: expected a file in a folder that can be written, got no/folder/x.json"),
         (dispatch.main, "--json no/folder/x.json", "--json: expected a file in a folder that can be written, got no/folder/x.json"),
+        (distributed.main, "--json no/folder/x.json", "--json: expected a file in a folder that can be written, got no/folder/x.json"),
     ],
 )
 def test_a_bad_command_line_ends_with_a_message(capsys, main, arguments, message):
@@ -186,6 +195,28 @@ def test_inductor_compiles_the_formula_or_calls_aten(operator):
     call, calls_aten = inductor.compile_case(work)
     assert calls_aten == (operator == "adaptive_avg_pool2d")
     check_peer(work, "inductor", call)
+
+
+@pytest.fixture
+def _compiler_settings():
+    """Those that inductor.prepare() makes are for the whole process."""
+    with (
+        torch._dynamo.config.patch(error_on_recompile=False, suppress_errors=False),
+        torch._functorch.config.patch(enable_autograd_cache=True),
+        torch._inductor.config.patch(compile_threads=1, fx_graph_cache=True),
+    ):
+        yield
+
+
+@pytest.mark.exhaustive
+@pytest.mark.usefixtures("_compiler_settings")
+def test_inductor_takes_no_graph_that_another_run_kept():
+    """Which may be for other instructions, and writes behind its result then."""
+    work = shrunk(next(case for case in CASES if case.operator.name == "batch_norm_elemt")).work()
+    inductor.prepare()
+    for _ in range(2):
+        inductor.compile_case(work)
+        assert counters["inductor"]["fxgraph_cache_hit"] == 0
 
 
 def test_both_ways_of_each_call_give_the_same(device):
