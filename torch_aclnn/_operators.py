@@ -119,12 +119,7 @@ OPERATORS: tuple[Operator, ...] = (
     _planes("adaptive_avg_pool", 3, Listed(_FLOATS + _BFLOAT16, _ON_A2)),
     _planes("replication_pad", 1, Listed(_WIDE, {**_8_0_RC1, "A3": "8.2.RC1.alpha003"})),
     _planes("replication_pad", 2, Listed(_WIDE, _8_0_RC3)),
-    _planes(
-        "replication_pad",
-        3,
-        Listed(_WIDE, {"A2": "8.0.RC3", "A3": "8.3.RC1"}),
-        Listed(_BFLOAT16, {"A2": "8.0.0", "A3": "8.3.RC1"}),
-    ),
+    _planes("replication_pad", 3, Listed(_WIDE, {"A2": "8.0.RC3", "A3": "8.3.RC1"}), Listed(_BFLOAT16, {"A2": "8.0.0", "A3": "8.3.RC1"})),
     _planes("reflection_pad", 1, Listed(_WIDE, {**_8_0_RC1, "A3": "8.1.RC1"}), Listed(_BFLOAT16, {"A2": "8.3.RC1", "A3": "8.3.RC1"})),
     _planes("reflection_pad", 2, Listed(_WIDE, _8_0_RC3)),
     _planes("reflection_pad", 3, Listed(_WIDE, _ON_A2)),
@@ -140,10 +135,7 @@ OPERATORS: tuple[Operator, ...] = (
         functions=("batch_norm", "sync_batch_norm"),
         modules=("BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "SyncBatchNorm", "InstanceNorm1d", "InstanceNorm2d", "InstanceNorm3d"),
         aten_backward="batch_norm_backward_elemt",
-        listed=(
-            Listed(_FLOATS, {"A2": "8.0.RC1", "A3": "8.1.RC1"}),
-            Listed(_BFLOAT16, {"A2": "8.2.RC1", "A3": "8.2.RC1"}),
-        ),
+        listed=(Listed(_FLOATS, {"A2": "8.0.RC1", "A3": "8.1.RC1"}), Listed(_BFLOAT16, {"A2": "8.2.RC1", "A3": "8.2.RC1"})),
     ),
 )
 

@@ -85,11 +85,7 @@ def channel_shape(input: Tensor) -> tuple[int, ...]:
 def cases(operator: Operator) -> list[Case]:
     """Return the fixed ones."""
     case = partial(BatchNormElemt, operator=operator)
-    large = (
-        case(shape=(32, 64, 112, 112)),
-        case(shape=(32, 256, 56, 56)),
-        case(shape=(32, 2048, 7, 7), quick=True),
-    )
+    large = (case(shape=(32, 64, 112, 112)), case(shape=(32, 256, 56, 56)), case(shape=(32, 2048, 7, 7), quick=True))
     return [
         *large,
         *(replace(case, dtype=torch.bfloat16, quick=False) for case in large),

@@ -189,13 +189,7 @@ PEAK = {
 SERVING = {"forwards": 4, "first": 3 * GIBIBYTE, "later": 2 * GIBIBYTE, "kept": GIBIBYTE, "growth": GIBIBYTE}
 REPORT = {
     **{"blocks": None, "serving": None},
-    **{
-        "program": ["-c", "import train\ntrain.main()"],
-        "asked_steps": 2,
-        "product": "Ascend910B3",
-        "end": "steps",
-        "failure": None,
-    },
+    **{"program": ["-c", "import train\ntrain.main()"], "asked_steps": 2, "product": "Ascend910B3", "end": "steps", "failure": None},
     **{"out_of_memory": None, "rank": 0, "world_size": 8, "dry": True, "steps": 2, "communicators": 2, "no_findings": ""},
     "memory": {
         **{"requested": 9 * GIBIBYTE, "allocated": 10 * GIBIBYTE, "reserved": 12 * GIBIBYTE, "waiting": MEBIBYTE, "room": True},

@@ -104,14 +104,7 @@ def trials(checkout: Path, product: str, trace: TextIO) -> Iterator[dict[str, An
             if found:
                 became, why = sorted(found, key=lambda each: ORDER.index(each[0]))[-1 if dtype in types else 0]
                 taken = sorted(set(takers(NUMBERS[dtype], trace)))
-                yield {
-                    "api": api.name,
-                    "type": str(dtype)[6:],
-                    "listed": dtype in types,
-                    "outcome": became,
-                    "why": why,
-                    "taken": taken,
-                }
+                yield {"api": api.name, "type": str(dtype)[6:], "listed": dtype in types, "outcome": became, "why": why, "taken": taken}
 
 
 if __name__ == "__main__":

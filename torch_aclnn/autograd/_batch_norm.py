@@ -83,11 +83,7 @@ class BatchNorm(Function):
     ) -> tuple[Any, Any]:
         """Treat the mapped dimension as more channels."""
         batch = info.batch_size
-        folded = (
-            _fold(input, in_dims[0], batch, 1),
-            _fold(weight, in_dims[1], batch, 0),
-            _fold(bias, in_dims[2], batch, 0),
-        )
+        folded = (_fold(input, in_dims[0], batch, 1), _fold(weight, in_dims[1], batch, 0), _fold(bias, in_dims[2], batch, 0))
         output, mean, variance, count = BatchNorm.apply(*folded, eps, group)
         joined = (values.unflatten(0, (batch, -1)) for values in (mean, variance))
         return (output.unflatten(1, (batch, -1)), *joined, count), (1, 0, 0, None)

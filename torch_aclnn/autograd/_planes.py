@@ -7,11 +7,7 @@ from torch import Tensor
 
 
 def over_planes(
-    apply: Callable[..., Tensor],
-    tensors: tuple[Tensor, ...],
-    in_dims: tuple[int | None, ...],
-    batch_size: int,
-    plane_dims: int,
+    apply: Callable[..., Tensor], tensors: tuple[Tensor, ...], in_dims: tuple[int | None, ...], batch_size: int, plane_dims: int
 ) -> tuple[Tensor, int]:
     """Apply a function of (N, C, ...) or (C, ...) tensors to tensors with one more dimension, by folding that dimension into N.
 

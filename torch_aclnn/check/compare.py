@@ -21,11 +21,7 @@ def compare(first: Path, second: Path) -> int:
 
     """
     reports = _read(first), _read(second)
-    sections = {
-        "machine": list(_machine(*reports)),
-        "answers": list(_answers(*reports)),
-        "values": list(_values(*reports)),
-    }
+    sections = {"machine": list(_machine(*reports)), "answers": list(_answers(*reports)), "values": list(_values(*reports))}
     print(f"{first} -> {second}")
     for name, lines in sections.items():
         print(f"\n{name}: {len(lines) or 'nothing'} {'differ' if len(lines) > 1 else 'differs'}")

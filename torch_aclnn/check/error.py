@@ -4,12 +4,7 @@ import torch
 from torch import Tensor
 
 # Significant bits, and the exponent of the smallest number.
-_FORMATS = {
-    torch.float64: (53, -1074),
-    torch.float32: (24, -149),
-    torch.float16: (11, -24),
-    torch.bfloat16: (8, -133),
-}
+_FORMATS = {torch.float64: (53, -1074), torch.float32: (24, -149), torch.float16: (11, -24), torch.bfloat16: (8, -133)}
 # The largest errors of the engine in these units. A result of a wide type is as exact as the sum that gives it: each of the few roundings
 # costs up to one unit of what is summed.
 LIMITS = {torch.float64: 8.0, torch.float32: 8.0, torch.float16: 1.0, torch.bfloat16: 1.0}

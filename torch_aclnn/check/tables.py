@@ -19,10 +19,7 @@ _LAYERS = {
     "own gradient of the input its error, and by how much ours differs from it",
     "network": "whole layers of the sizes of networks, with the same columns",
 }
-_MEMORY = {
-    "memory": "bytes kept alive between forward and backward",
-    "queued": "bytes and blocks alive at most while 2000 calls are made",
-}
+_MEMORY = {"memory": "bytes kept alive between forward and backward", "queued": "bytes and blocks alive at most while 2000 calls are made"}
 
 
 def print_report(console: Console, report: Report) -> None:

@@ -96,10 +96,7 @@ example:
 
 
 # Commands and options of earlier releases, each with the message that says what has replaced it.
-_NOW = {
-    ("unlink",): "is now link --remove",
-    ("check", "--soak"): "the check trains no network any more",
-}
+_NOW = {("unlink",): "is now link --remove", ("check", "--soak"): "the check trains no network any more"}
 
 
 def _dryrun(arguments: argparse.Namespace) -> int:

@@ -9,14 +9,7 @@ from torch_aclnn._operators import BY_NAME
 from torch_aclnn.functional import _arguments
 from torch_aclnn.functional._documentation import documented
 
-__all__ = [
-    "adaptive_avg_pool1d",
-    "adaptive_avg_pool2d",
-    "adaptive_avg_pool3d",
-    "avg_pool1d",
-    "avg_pool2d",
-    "avg_pool3d",
-]
+__all__ = ["adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "avg_pool1d", "avg_pool2d", "avg_pool3d"]
 
 
 @documented

@@ -15,14 +15,7 @@ from torch_aclnn.loading.links import is_of_engine
 from torch_aclnn.loading.paths import libdir, toolkit
 
 # The libraries that libtorch_npu.so is linked against, in an order in which each finds those it needs.
-RUNTIME_LIBRARIES = (
-    "libascendcl.so",
-    "libacl_op_compiler.so",
-    "libge_runner.so",
-    "libgraph.so",
-    "libacl_tdt_channel.so",
-    "libhccl.so",
-)
+RUNTIME_LIBRARIES = ("libascendcl.so", "libacl_op_compiler.so", "libge_runner.so", "libgraph.so", "libacl_tdt_channel.so", "libhccl.so")
 
 # The variables by which torch_npu finds libraries of operators that it searches before libopapi.so.
 SEARCH_VARIABLES = (

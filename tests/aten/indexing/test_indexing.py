@@ -96,9 +96,7 @@ CASES = [
     *rows("embedding", lambda w, i: F.embedding(i, w, padding_idx=1), randn(10, 4), integers(2, 9), dtypes=FLOATS, **GRADIENT),
 ]
 test_torchs_functions = table(CASES)
-ROWS = [
-    ("aclnnGatherNd", CUBES, (-1 - PLACES[:, :1], True), lambda x: torch.stack([x[0], x[2]]), FLOATS),
-]
+ROWS = [("aclnnGatherNd", CUBES, (-1 - PLACES[:, :1], True), lambda x: torch.stack([x[0], x[2]]), FLOATS)]
 test_definitions = definitions(ROWS)
 
 

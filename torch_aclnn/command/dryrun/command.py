@@ -191,11 +191,7 @@ def _environment(arguments: argparse.Namespace, directory: Path) -> dict[str, st
     if arguments.expert_load is not None:
         environment["TORCH_ACLNN_HOST_EXPERT_LOAD"] = str(arguments.expert_load)
     if arguments.world_size is not None:
-        environment |= {
-            "RANK": str(arguments.rank),
-            "WORLD_SIZE": str(arguments.world_size),
-            "TORCH_ACLNN_HOST_RANK_ALONE": "1",
-        }
+        environment |= {"RANK": str(arguments.rank), "WORLD_SIZE": str(arguments.world_size), "TORCH_ACLNN_HOST_RANK_ALONE": "1"}
     return environment
 
 

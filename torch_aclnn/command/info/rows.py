@@ -23,12 +23,7 @@ def rows(found: dict[str, Any]) -> list[str]:
 
 def _wrapped(name: str, text: str) -> list[str]:
     return textwrap.wrap(
-        text,
-        _WIDTH,
-        initial_indent=f"{name:{_LABEL}}",
-        subsequent_indent=" " * _LABEL,
-        break_long_words=False,
-        break_on_hyphens=False,
+        text, _WIDTH, initial_indent=f"{name:{_LABEL}}", subsequent_indent=" " * _LABEL, break_long_words=False, break_on_hyphens=False
     )
 
 
