@@ -124,6 +124,7 @@ NAMES: dict[str, Any] = {
         "torch": torch,
         "at": at,
         "write": write,
+        "copy_elements": torch.Tensor.copy_,
         "write_each": write_each,
         "start_from": start_from,
         "at_positions": at_positions,

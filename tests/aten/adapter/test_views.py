@@ -24,6 +24,15 @@ def test_what_is_written_may_exceed_the_storage_that_its_handle_tells():
     refuses("src: expected a view within its storage", "aclnnInplaceCopy", source, wider, code=BEYOND_STORAGE)
 
 
+@pytest.mark.parametrize("rows", [slice(0, 70), slice(3, 60), slice(0, 70, 2)], ids=["whole", "cut", "gaps"])
+def test_transposed_matrix_keeps_its_bits(rows):
+    bits = torch.randint(-(2**31), 2**31, (41, 70), generator=torch.Generator().manual_seed(1)).to(torch.int32)
+    source = bits.view(torch.float32).to(DEVICE).t()
+    copied = torch.zeros(source[rows].shape, device=DEVICE)
+    call("aclnnInplaceCopy", copied, source[rows])
+    assert torch.equal(copied.cpu().view(torch.int32), bits.t()[rows])
+
+
 @pytest.mark.parametrize("count", [1, 11, 12, 13, 200])
 def test_array_of_any_length_keeps_its_values(count):
     """The handle itself holds the values of a short array."""

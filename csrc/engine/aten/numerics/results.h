@@ -54,6 +54,8 @@ class InPlace {
     std::vector<at::Tensor> tensors_, dense_;
 };
 
+void copy_elements(const at::Tensor& to, const at::Tensor& from);
+
 // Copies the result into the caller's memory, in its dtype. The shapes may differ by dimensions of one element, as {C} and {1, C}.
 void write(const at::Tensor& out, const at::Tensor& result);
 
