@@ -70,6 +70,7 @@ def test_zeros_and_what_is_kept_on_the_host_take_no_memory(run_engine):
         acl.aclrtMemcpy(host, size, memory, size, 2)
         for part in range(0, size, 1 << 24):
             assert acl.aclrtMemset(memory + part, 1 << 24, 0, 1 << 24) == 0
+            assert acl.aclrtMemcpy(memory + part, 1 << 24, host + part, 1 << 24, 1) == 0
         assert content(memory + size - 9, 9) == bytes(9) == ctypes.string_at(host + size - 9, 9)
         assert acl.aclrtMemset(memory + 5, 9, 1, 9) == 0
         assert acl.aclrtMemset(memory + 6, 1 << 20, 0, 1 << 20) == 0
@@ -124,6 +125,8 @@ KNOWN = {
     "torch_npu.npu_moe_gating_top_k_softmax(large[:24].view(6, 4), None, 3)[1].tolist()[1]": [3, 0, 1],
     "large.new_zeros(6, 4).scatter_(1, large[:24].view(6, 4).topk(2)[1], 1).sum(0).tolist()": [3.0] * 4,
     "torch.zeros(4 << 20, device='npu')[-2:].tolist()": [0.0] * 2,
+    "[(torch.arange(1 << 18, device='npu') + one)[-1].item() for one in (1, 1.0)]": [1 << 18] * 2,
+    "(torch.arange(1 << 21, device='npu') + 1)[-1].item()": 1 << 21,
 }
 # Results of large tensors.
 UNKNOWN = {
@@ -136,6 +139,7 @@ UNKNOWN = {
     "((ids > 0) | (large[:4] > 0) | (large[:4] == large[4:8])).tolist()": [False] * 4,
     "torch.rand(1 << 14, device='npu')[:2].tolist()": [0.0] * 2,
     "torch.ones(1 << 19).npu()[-1].item()": 0.0,
+    "(torch.arange(1 << 19, device='npu') + 1.0)[-1].item()": 0.0,
     "len(large[:100].nonzero())": 100,
     "len(large[:100][large[:100] > 0])": 100,
     "large[:100].unique().numel()": 100,

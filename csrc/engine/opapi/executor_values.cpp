@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "engine/opapi/checks.h"
+#include "engine/opapi/dtypes.h"
 #include "engine/opapi/executor.h"
 #include "engine/opapi/facts.h"
 #include "engine/opapi/handles.h"
@@ -45,6 +46,10 @@ static Task::Nature of_finite_values(Task::Nature nature, const std::vector<Watc
     }
     return nature;
 }
+
+static bool writes_floating(const WatchedHandle& handle) {
+    return handle.is_written() && handle.tensor() != nullptr && (FLOATING | DOUBLE | COMPLEX).has(handle.tensor()->dtype);
+}
 }  // namespace torch_aclnn::host
 
 using namespace torch_aclnn::host;
@@ -60,7 +65,8 @@ aclOpExecutor::Nature aclOpExecutor::nature() const {
     if (nature == Nature::equality || nature == Nature::inequality) return of_finite_values(nature, watched);
     if (nature == Nature::disjunction && !all([](const aclTensor& tensor) { return tensor.dtype == ACL_BOOL; })) return Nature::other;
     const bool makes_zeros = nature == Nature::zeroing || nature == Nature::conjunction;
-    return makes_zeros && !all([](const aclTensor&) { return true; }) ? Nature::other : nature;
+    if (makes_zeros && !all([](const aclTensor&) { return true; })) return Nature::other;
+    return nature == Nature::other && std::any_of(watched.begin(), watched.end(), writes_floating) ? Nature::floating : nature;
 }
 
 // A router chooses at most so many experts for a token. A sampler, which chooses among words, chooses more.

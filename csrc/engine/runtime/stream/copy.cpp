@@ -4,6 +4,7 @@
 
 #include "engine/runtime/call/faultable.h"
 #include "engine/runtime/calling_thread.h"
+#include "engine/runtime/config/config.h"
 #include "engine/runtime/device/context.h"
 #include "engine/runtime/device/device.h"
 #include "engine/runtime/memory/device_memory.h"
@@ -53,6 +54,11 @@ bool is_of_small_integers(const MemoryRange& range) {
     return true;
 }
 
+bool is_zero(const MemoryRange& range) {
+    const auto* const bytes = static_cast<const char*>(range.view());
+    return bytes[0] == 0 && std::memcmp(bytes, bytes + 1, range.bytes() - 1) == 0;
+}
+
 // Copies rows, of which each begins a pitch after the one before.
 class Copy : public NamedTask {
    public:
@@ -69,8 +75,11 @@ class Copy : public NamedTask {
     }
 
     Nature nature() const override {
-        const bool is_upload = dst_.is_device_memory() && !src_.is_device_memory();
-        return is_upload && !is_of_small_integers(src_) ? Nature::uploading : Nature::other;
+        if (!dst_.is_device_memory() || src_.is_device_memory()) return Nature::other;
+        if (src_.bytes() > config().known_bytes) return Nature::uploading;
+        // Activations that a program keeps on the host have been written there as zeros, which take no memory on a device.
+        if (src_.bytes() >= kKeptBytes && dpitch_ == width_ && is_zero(src_)) return Nature::zeroing;
+        return is_of_small_integers(src_) ? Nature::other : Nature::uploading;
     }
 
     // memmove is used, because a copy onto itself is allowed on a device.

@@ -11,8 +11,9 @@
 
 namespace torch_aclnn::host {
 
-// Larger results of random numbers and of copies from the host are not kept: many are a model's parameters, whose values nobody reads.
-constexpr size_t kDrawnBytes = size_t{16} << 10, kUploadedBytes = size_t{1} << 20;
+// Larger results of random numbers, copies from the host and floating-point results are not kept: many are a model's parameters, or tables
+// of its positions, whose values nobody reads.
+constexpr size_t kDrawnBytes = size_t{16} << 10, kFloatingBytes = size_t{1} << 20;
 // A task with larger operands does not run to find how many elements a mask selects.
 constexpr size_t kSelectedBytes = size_t{256} << 20;
 
@@ -68,7 +69,7 @@ static void settle(const std::vector<MemoryAccess>& accesses, bool is_computed, 
 static size_t most_of(Task::Nature nature) {
     const size_t known = config().known_bytes;
     if (nature == Task::Nature::drawing) return std::min(kDrawnBytes, known);
-    return nature == Task::Nature::uploading ? std::min(kUploadedBytes, known) : known;
+    return nature == Task::Nature::uploading || nature == Task::Nature::floating ? std::min(kFloatingBytes, known) : known;
 }
 
 // What a known mask selects among unknown values is unknown, but how much it selects is known.
