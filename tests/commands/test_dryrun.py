@@ -324,7 +324,8 @@ def test_equal_ranks_have_one_row_and_the_worst_decides():
 
 
 @host_engine_only
-def test_a_stage_is_that_of_torchs_pipeline_or_of_megatrons(monkeypatch):
+@pytest.mark.parametrize("group", [(0, 8), [(0, 8), (8, 0)]], ids=["group", "list"])
+def test_a_stage_is_that_of_torchs_pipeline_or_of_megatrons(monkeypatch, group):
     monkeypatch.setattr(torch.distributed, "get_process_group_ranks", list)
     stage = object.__new__(PipelineStage)
     stage.stage_index, stage.group = 3, (4, 5)
@@ -332,7 +333,7 @@ def test_a_stage_is_that_of_torchs_pipeline_or_of_megatrons(monkeypatch):
     megatron = SimpleNamespace(
         model_parallel_is_initialized=lambda: True,
         get_pipeline_model_parallel_rank=lambda: 1,
-        get_pipeline_model_parallel_group=lambda: (0, 8),
+        get_pipeline_model_parallel_group=lambda: group,
     )
     monkeypatch.setitem(sys.modules, "megatron.core.parallel_state", megatron)
     assert (pipeline_stage(), pipeline_ranks()) == (1, [0, 8])

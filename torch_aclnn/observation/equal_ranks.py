@@ -30,7 +30,9 @@ def pipeline_stage() -> int | None:
 def pipeline_ranks() -> list[int]:
     """Return the ranks of this rank's pipeline of Megatron or torch, in the order of their stages."""
     if (megatron := _megatron()) is not None:
-        return distributed.get_process_group_ranks(megatron.get_pipeline_model_parallel_group())
+        group = megatron.get_pipeline_model_parallel_group()
+        # MindSpeed has a list of groups where the first stages run on other machines.
+        return distributed.get_process_group_ranks(group[0] if isinstance(group, list) else group)
     return next((distributed.get_process_group_ranks(stage.group or distributed.group.WORLD) for stage in _stages_of_torch()), [])
 
 
