@@ -22,6 +22,7 @@ from torch_aclnn.command.dryrun.products import CONTEXT, GIBIBYTE, MEBIBYTE, OUT
 from torch_aclnn.command.dryrun.screen import first_screen
 from torch_aclnn.observation.categories import ACTIVATIONS, SHARDING, Labels, category_of
 from torch_aclnn.observation.equal_ranks import pipeline_ranks, pipeline_stage
+from torch_aclnn.observation.forks import import_for
 from torch_aclnn.observation.history import Block, replay
 from torch_aclnn.observation.lines import line_of
 from torch_aclnn.observation.operations import ObservedStep
@@ -321,6 +322,19 @@ def test_equal_ranks_have_one_row_and_the_worst_decides():
     lines = ranks.table(reports)
     assert ranks.worst(reports) is large and [line for line in lines if len(line) > 80] == []
     assert [line.split()[:4] for line in lines[2:4]] == [["0-2,", "5", "0", "14.08"], ["3", "1", "1", "61.08"]]
+
+
+@host_engine_only
+def test_forks_begin_with_the_packages_that_the_programs_own_modules_import(tmp_path, monkeypatch):
+    own = {"__init__": "import no_such\nimport colorsys", "part": "from . import more", "more": "import own.part\nfrom wave import open"}
+    (tmp_path / "own").mkdir()
+    for name, text in own.items():
+        (tmp_path / f"own/{name}.py").write_text(text)
+    (tmp_path / "train.py").write_text("import own.part as part\nif part:\n    import quopri")
+    for name in ("colorsys", "wave", "quopri"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    import_for([str(tmp_path / "train.py")])
+    assert {"colorsys", "wave", "quopri", "own"} & sys.modules.keys() == {"colorsys", "wave"}
 
 
 @host_engine_only

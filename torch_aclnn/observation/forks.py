@@ -10,12 +10,15 @@ import atexit
 import contextlib
 import ctypes
 import gc
+import importlib.util
+import itertools
 import json
 import os
 import runpy
 import signal
 import sys
 import types
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +31,8 @@ _PR_SET_PDEATHSIG = 1
 def main() -> None:
     """Import what the first program imports, then answer requests until the input ends."""
     answers, program = int(sys.argv[1]), json.loads(sys.argv[2])
-    _import_for(program)
+    sys.argv = program
+    import_for(program)
     if torch_npu.npu.is_initialized():
         sys.exit(f"the imports of {program[0]} use the npu device, so that no copy of their process could")
     request = _next_request(answers)
@@ -64,19 +68,50 @@ def _redirect(output: str) -> None:
     sys.stdin = open(0)  # noqa: SIM115  # the program's
 
 
-def _import_for(program: list[str]) -> None:
-    """Run the script's import statements of installed packages; a failure is ignored here, as the program will report it."""
+def import_for(program: list[str]) -> None:
+    """Import, in the order of the program, the installed packages that the script and its own modules import.
+
+    A failure is ignored here, as the program will report it.
+    """
+    if not program[0].startswith("-"):
+        script = Path(program[0])
+        gc.disable()  # its collections find nothing
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            _run_imports(script, "", [script.parent, *map(Path, sys.path)], set())
+        gc.enable()
+
+
+def _run_imports(file: Path, package: str, folders: list[Path], seen: set[Path]) -> None:
+    """Run the statements of a file that import installed packages, and follow those that import modules in the folders."""
+    seen.add(file)
     with contextlib.suppress(OSError, SyntaxError, ValueError):
-        for statement in ast.parse(Path(program[0]).read_text()).body if not program[0].startswith("-") else ():
-            if isinstance(statement, ast.Import | ast.ImportFrom) and all(map(_is_installed, _modules(statement))):
-                with contextlib.suppress(Exception):
-                    exec(compile(ast.Module([statement], []), program[0], "exec"), {})
+        for statement in ast.parse(file.read_text()).body:
+            with contextlib.suppress(Exception):
+                modules = _modules(statement, package)
+                if modules and all(map(_is_installed, modules)):
+                    exec(compile(ast.Module([statement], []), file, "exec"), {})
+                    continue
+                for name in (name for module in modules for name in itertools.accumulate(module.split("."), "{}.{}".format)):
+                    found = _file_of(name, folders)
+                    if found is not None and found not in seen:
+                        _run_imports(found, name if found.stem == "__init__" else name.rpartition(".")[0], folders, seen)
 
 
-def _modules(statement: ast.Import | ast.ImportFrom) -> list[str]:
+def _modules(statement: ast.stmt, package: str) -> list[str]:
+    """Return what a statement may import."""
     if isinstance(statement, ast.Import):
         return [alias.name for alias in statement.names]
-    return [statement.module or "" if statement.level == 0 else ""]
+    if not isinstance(statement, ast.ImportFrom):
+        return []
+    begin = importlib.util.resolve_name("." * statement.level + (statement.module or ""), package)
+    return [begin, *(f"{begin}.{alias.name}" for alias in statement.names)]
+
+
+def _file_of(module: str, folders: list[Path]) -> Path | None:
+    paths = (folder.joinpath(*module.split(".")) for folder in folders)
+    files = (file for path in paths for file in (path / "__init__.py", path.with_suffix(".py")))
+    return next(filter(Path.is_file, files), None)
 
 
 def _is_installed(module: str) -> bool:
