@@ -2,6 +2,7 @@
 
 import atexit
 import functools
+import gc
 import os
 import re
 import sys
@@ -177,6 +178,16 @@ class Observer:
         self._write(end)
 
     def _write(self, end: str) -> None:
+        """Write the report, without collections of garbage, which would visit each event of the history again and again."""
+        collects = gc.isenabled()
+        gc.disable()
+        self._save(self._observed(end))
+        if self._settings.snapshot and end != "running":
+            torch_npu.npu.memory._dump_snapshot(self._settings.snapshot)
+        if collects:
+            gc.enable()
+
+    def _observed(self, end: str) -> Observed:
         label_modules(self._labels, self._allocations.count())
         history = replay(device.trace(), self._ends)
         statistics = device.stats()
@@ -192,7 +203,7 @@ class Observer:
             room=self._room,
         )
         trains = bool(self._backwards.spans or self._optimizers)
-        report = Observed(
+        return Observed(
             end=end,
             failure=self._failure,
             out_of_memory=self._out_of_memory,
@@ -219,9 +230,6 @@ class Observer:
             process=self._process,
             groups=step_trace.groups() if self._settings.time and end == "steps" else {},
         )
-        if self._settings.snapshot and end != "running":
-            torch_npu.npu.memory._dump_snapshot(self._settings.snapshot)
-        self._save(report)
 
     def _save(self, report: Observed) -> None:
         unfinished = self._directory / f"{self._process}.unfinished"
