@@ -76,8 +76,7 @@ def import_for(program: list[str]) -> None:
     if not program[0].startswith("-"):
         script = Path(program[0])
         gc.disable()  # its collections find nothing
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with warnings.catch_warnings(record=True):  # nobody reads them
             _run_imports(script, "", [script.parent, *map(Path, sys.path)], set())
         gc.enable()
 
