@@ -58,16 +58,22 @@ void require_dtype(const Named& named, DTypes listed) {
            not_implemented(named.tensor->dtype));
 }
 
+// Refuses a tensor of which a member is not that of the other one.
+static void require_same(const char* what, const Named& named, const Named& reference, auto member) {
+    const auto &own = (*named.tensor).*member, &expected = (*reference.tensor).*member;
+    if (own != expected) refuse(named.name, text("the ", what, " of ", reference.name, ", ", to_string(expected)), to_string(own));
+}
+
 void require_same_dtype(const Named& named, const Named& reference) {
-    if (named.tensor->dtype != reference.tensor->dtype)
-        refuse(named.name, "the data type of " + std::string(reference.name) + ", " + to_string(reference.tensor->dtype),
-               to_string(named.tensor->dtype));
+    require_same("data type", named, reference, &aclTensor::dtype);
 }
 
 void require_same_format(const Named& named, const Named& reference) {
-    if (named.tensor->format != reference.tensor->format)
-        refuse(named.name, "the format of " + std::string(reference.name) + ", " + to_string(reference.tensor->format),
-               to_string(named.tensor->format));
+    require_same("format", named, reference, &aclTensor::format);
+}
+
+void require_same_shape(const Named& named, const Named& reference) {
+    require_same("shape", named, reference, &aclTensor::sizes);
 }
 
 void require_rank(const Named& named, uint64_t lowest, uint64_t highest) {
@@ -79,12 +85,6 @@ void require_rank(const Named& named, uint64_t lowest, uint64_t highest) {
 void require_same_rank(const Named& named, const Named& reference) {
     if (named.tensor->rank() != reference.tensor->rank())
         refuse(named.name, "the " + std::to_string(reference.tensor->rank()) + " dimensions of " + reference.name,
-               to_string(named.tensor->sizes));
-}
-
-void require_same_shape(const Named& named, const Named& reference) {
-    if (named.tensor->sizes != reference.tensor->sizes)
-        refuse(named.name, "the shape of " + std::string(reference.name) + ", " + to_string(reference.tensor->sizes),
                to_string(named.tensor->sizes));
 }
 

@@ -60,9 +60,14 @@ static std::string json_of_scalar(const aclScalar* handle) {
     return json_of_handle(handle, json_of_number);
 }
 
-template <class Array>
-static std::string json_of_values(const Array* handle) {
-    return json_of_handle(handle, [](const Array& array) { return json_array(array.values, [](auto value) { return json_of(value); }); });
+static std::string json_of_values(const auto* handle) {
+    return json_of_handle(handle, [](const auto& array) { return json_array(array.values, [](auto value) { return json_of(value); }); });
+}
+
+static std::string json_of_members(const auto* handle, auto json_of_member) {
+    return json_of_handle(handle, [&](const auto& list) {
+        return json_array(list.members, [&](const auto& member) { return json_of_member(member.get()); });
+    });
 }
 
 void add_argument(JsonObject& arguments, const char* name, const aclTensor* tensor) {
@@ -70,10 +75,7 @@ void add_argument(JsonObject& arguments, const char* name, const aclTensor* tens
 }
 
 void add_argument(JsonObject& arguments, const char* name, const aclTensorList* tensors) {
-    const auto write = [](const aclTensorList& list) {
-        return json_array(list.members, [](const auto& member) { return json_of_tensor(member.get()); });
-    };
-    arguments.add_json(name, json_of_handle(tensors, write));
+    arguments.add_json(name, json_of_members(tensors, json_of_tensor));
 }
 
 void add_argument(JsonObject& arguments, const char* name, const aclScalar* scalar) {
@@ -81,10 +83,7 @@ void add_argument(JsonObject& arguments, const char* name, const aclScalar* scal
 }
 
 void add_argument(JsonObject& arguments, const char* name, const aclScalarList* scalars) {
-    const auto write = [](const aclScalarList& list) {
-        return json_array(list.members, [](const auto& member) { return json_of_scalar(member.get()); });
-    };
-    arguments.add_json(name, json_of_handle(scalars, write));
+    arguments.add_json(name, json_of_members(scalars, json_of_scalar));
 }
 
 void add_argument(JsonObject& arguments, const char* name, const aclIntArray* numbers) {
