@@ -1,6 +1,7 @@
 """What all tests share: devices, the order in which processes take tests, and which tests a run leaves out (support/tiers.py)."""
 
 import contextlib
+import ctypes
 import gc
 import os
 import sys
@@ -11,8 +12,10 @@ from typing import Any
 import hypothesis
 import pytest
 import torch
+from torch_aclnn.loading.paths import libdir
 
 from support.refusals import reason_to_skip
+from support.runtime import Runtime
 from support.tiers import TIERS, left_out, shares_fixtures
 
 # For the benchmarks and the examples. At the end, so that an installed torch_aclnn comes before the source tree, which need not be built.
@@ -32,6 +35,20 @@ if "PYTEST_XDIST_WORKER_COUNT" in os.environ:
 def device(request: pytest.FixtureRequest) -> str:
     """The engine's device and the plain one, on which the same kernels run."""
     return request.param
+
+
+@pytest.fixture(scope="session")
+def library() -> Runtime:
+    return Runtime(str(libdir() / "libascendcl.so"), mode=ctypes.RTLD_GLOBAL)
+
+
+@pytest.fixture
+def acl(library: Runtime) -> Runtime:
+    """Return the runtime with device 0 chosen on this thread and no error left over."""
+    library.ok("aclrtSetDevice", 0)
+    library.aclGetRecentErrMsg()
+    library.aclrtGetLastError(0)
+    return library
 
 
 @pytest.fixture(autouse=True)

@@ -1,6 +1,5 @@
 """Graphs of the C interface: streams, memory and captures as a C program would make them."""
 
-import ctypes
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from ctypes import byref, c_int, c_void_p
@@ -70,11 +69,6 @@ class Graphs:
 
 
 @pytest.fixture(scope="session")
-def library() -> Runtime:
-    return Runtime(str(libdir() / "libascendcl.so"), mode=ctypes.RTLD_GLOBAL)
-
-
-@pytest.fixture(scope="session")
 def loaded_client() -> Client:
     return Client(libdir())
 
@@ -85,14 +79,6 @@ def client(acl: Runtime, loaded_client: Client) -> Client:
     if is_on("workspace"):
         pytest.skip("the calls give no workspace, but TORCH_ACLNN_HOST_MODE=workspace is set")
     return loaded_client
-
-
-@pytest.fixture
-def acl(library: Runtime) -> Runtime:
-    library.ok("aclrtSetDevice", 0)
-    library.aclGetRecentErrMsg()
-    library.aclrtGetLastError(0)
-    return library
 
 
 @pytest.fixture

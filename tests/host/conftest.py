@@ -17,50 +17,36 @@ from support.runtime import Runtime
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.fixture(scope="session")
-def library() -> Runtime:
-    return Runtime(str(libdir() / "libascendcl.so"), mode=ctypes.RTLD_GLOBAL)
-
-
 @pytest.fixture
-def ascendcl(library: Runtime) -> Runtime:
-    """Return the runtime with device 0 chosen on this thread and no error left over."""
-    library.ok("aclrtSetDevice", 0)
-    library.aclGetRecentErrMsg()
-    library.aclrtGetLastError(0)
-    return library
-
-
-@pytest.fixture
-def stream(ascendcl: Runtime) -> Iterator[int]:
-    handle = ascendcl.create("aclrtCreateStream")
+def stream(acl: Runtime) -> Iterator[int]:
+    handle = acl.create("aclrtCreateStream")
     yield handle
-    ascendcl.aclrtSynchronizeStream(handle)
-    ascendcl.ok("aclrtDestroyStream", handle)
+    acl.aclrtSynchronizeStream(handle)
+    acl.ok("aclrtDestroyStream", handle)
 
 
 @pytest.fixture
-def other_stream(ascendcl):
-    handle = ascendcl.create("aclrtCreateStreamWithConfig", 0, 3)
+def other_stream(acl):
+    handle = acl.create("aclrtCreateStreamWithConfig", 0, 3)
     yield handle
-    ascendcl.aclrtSynchronizeStream(handle)
-    ascendcl.ok("aclrtDestroyStreamForce", handle)
+    acl.aclrtSynchronizeStream(handle)
+    acl.ok("aclrtDestroyStreamForce", handle)
 
 
 @pytest.fixture
-def device_memory(ascendcl: Runtime) -> Iterator[int]:
+def device_memory(acl: Runtime) -> Iterator[int]:
     """Allocate 4096 bytes of device memory."""
-    address = ascendcl.create("aclrtMalloc", 4096, 0)
+    address = acl.create("aclrtMalloc", 4096, 0)
     yield address
-    ascendcl.ok("aclrtFree", address)
+    acl.ok("aclrtFree", address)
 
 
 @pytest.fixture
-def host_memory(ascendcl: Runtime) -> Iterator[int]:
+def host_memory(acl: Runtime) -> Iterator[int]:
     """Allocate 4096 bytes of page-locked host memory."""
-    address = ascendcl.create("aclrtMallocHost", 4096)
+    address = acl.create("aclrtMallocHost", 4096)
     yield address
-    ascendcl.ok("aclrtFreeHost", address)
+    acl.ok("aclrtFreeHost", address)
 
 
 @pytest.fixture(scope="session")

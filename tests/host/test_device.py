@@ -39,13 +39,13 @@ def test_reset_gives_up_a_wait_for_a_value_that_nothing_writes(run_engine):
 
 @pytest.mark.parametrize("name", ["aclrtSetDevice", "aclrtResetDevice"])
 @pytest.mark.parametrize("device", [-1, 64, 2**31 - 1])
-def test_device_out_of_range_is_refused(ascendcl, name, device):
-    ascendcl.refuses(107001, f"got {device}", name, device)
+def test_device_out_of_range_is_refused(acl, name, device):
+    acl.refuses(107001, f"got {device}", name, device)
 
 
 @pytest.mark.parametrize("name", ["aclrtGetDevice", "aclrtGetDeviceCount", "aclrtGetCurrentContext"])
-def test_null_result_is_refused(ascendcl, name):
-    ascendcl.refuses(100000, "expected a value, got null", name, None)
+def test_null_result_is_refused(acl, name):
+    acl.refuses(100000, "expected a value, got null", name, None)
 
 
 def test_devices_have_memory_of_their_own(run_engine):
@@ -99,32 +99,32 @@ def test_visible_devices_count_from_the_first_use_on(run_engine):
 LIMITS = ("aclrtGetDeviceResLimit", "aclrtGetStreamResLimit", "aclrtGetResInCurrentThread")
 
 
-def test_cores_are_limited_for_the_process_a_stream_and_a_thread(ascendcl):
-    stream = ascendcl.create("aclrtCreateStream")
+def test_cores_are_limited_for_the_process_a_stream_and_a_thread(acl):
+    stream = acl.create("aclrtCreateStream")
 
     def limits(kind=0):
         values = []
         for name, of in zip(LIMITS, ((0,), (stream,), ()), strict=True):
             value = c_uint32()
-            ascendcl.ok(name, *of, kind, byref(value))
+            acl.ok(name, *of, kind, byref(value))
             values.append(value.value)
         return values
 
     there = limits()[0]
     assert limits() == limits(1) == [there] * 3 and there > 0
-    ascendcl.ok("aclrtSetDeviceResLimit", 0, 0, 7)
-    ascendcl.ok("aclrtSetStreamResLimit", stream, 0, 5)
+    acl.ok("aclrtSetDeviceResLimit", 0, 0, 7)
+    acl.ok("aclrtSetStreamResLimit", stream, 0, 5)
     assert limits() == [7, 5, 7] and limits(1) == [there] * 3
-    ascendcl.ok("aclrtUseStreamResInCurrentThread", stream)
+    acl.ok("aclrtUseStreamResInCurrentThread", stream)
     assert limits() == [7, 5, 5]
-    ascendcl.ok("aclrtUnuseStreamResInCurrentThread", stream)
-    ascendcl.ok("aclrtResetStreamResLimit", stream)
+    acl.ok("aclrtUnuseStreamResInCurrentThread", stream)
+    acl.ok("aclrtResetStreamResLimit", stream)
     assert limits() == [7, 7, 7]
-    ascendcl.ok("aclrtResetDeviceResLimit", 0)
+    acl.ok("aclrtResetDeviceResLimit", 0)
     assert limits() == [there] * 3
-    ascendcl.refuses(107000, "type: expected 0 (cube cores) or 1 (vector cores), got 2", LIMITS[2], 2, byref(c_uint32()))
-    ascendcl.refuses(107000, "value: expected at least 1, got 0", "aclrtSetDeviceResLimit", 0, 0, 0)
-    ascendcl.ok("aclrtDestroyStream", stream)
+    acl.refuses(107000, "type: expected 0 (cube cores) or 1 (vector cores), got 2", LIMITS[2], 2, byref(c_uint32()))
+    acl.refuses(107000, "value: expected at least 1, got 0", "aclrtSetDeviceResLimit", 0, 0, 0)
+    acl.ok("aclrtDestroyStream", stream)
 
 
 def test_operators_run_where_torch_npu_logs_them():
@@ -143,22 +143,22 @@ def test_context_brings_its_device(run_engine):
     assert ended.stdout.split() == ["1", "0"], ended.stderr
 
 
-def test_destroyed_context_is_refused(ascendcl):
-    context = ascendcl.create("aclrtCreateContext", 0)
-    ascendcl.ok("aclrtDestroyContext", context)
-    ascendcl.refuses(107017, "live context", "aclrtSetCurrentContext", context)
-    ascendcl.refuses(107017, "live context", "aclrtDestroyContext", context)
+def test_destroyed_context_is_refused(acl):
+    context = acl.create("aclrtCreateContext", 0)
+    acl.ok("aclrtDestroyContext", context)
+    acl.refuses(107017, "live context", "aclrtSetCurrentContext", context)
+    acl.refuses(107017, "live context", "aclrtDestroyContext", context)
 
 
-def test_primary_context_cannot_be_destroyed(ascendcl):
-    context = ascendcl.create("aclrtGetCurrentContext")
-    ascendcl.refuses(107000, "primary context of device 0", "aclrtDestroyContext", context)
-    ascendcl.ok("aclrtSetCurrentContext", context)
+def test_primary_context_cannot_be_destroyed(acl):
+    context = acl.create("aclrtGetCurrentContext")
+    acl.refuses(107000, "primary context of device 0", "aclrtDestroyContext", context)
+    acl.ok("aclrtSetCurrentContext", context)
 
 
-def test_device_does_not_reach_itself_as_a_peer(ascendcl):
+def test_device_does_not_reach_itself_as_a_peer(acl):
     reach = c_int32(-1)
-    ascendcl.ok("aclrtDeviceCanAccessPeer", byref(reach), 0, 0)
+    acl.ok("aclrtDeviceCanAccessPeer", byref(reach), 0, 0)
     assert reach.value == 0
 
 
@@ -177,36 +177,36 @@ def test_cores_are_the_threads(run_engine):
     ("aclrtSetSysParamOpt", "aclrtGetSysParamOpt"),
     ("aclrtCtxSetSysParamOpt", "aclrtCtxGetSysParamOpt"),
 ])  # fmt: skip
-def test_deterministic_option_reads_back(ascendcl, set_, get):
+def test_deterministic_option_reads_back(acl, set_, get):
     value = c_int64()
     for wanted in (1, 0):
-        ascendcl.ok(set_, 0, wanted)
-        ascendcl.ok(get, 0, byref(value))
+        acl.ok(set_, 0, wanted)
+        acl.ok(get, 0, byref(value))
         assert value.value == wanted
-    ascendcl.refuses(100000, "got 2", set_, 0, 2)
-    ascendcl.refuses(100000, "got 3", set_, 3, 0)
-    ascendcl.refuses(200001, "DEBUG_KERNEL", set_, 1, 1)
+    acl.refuses(100000, "got 2", set_, 0, 2)
+    acl.refuses(100000, "got 3", set_, 3, 0)
+    acl.refuses(200001, "DEBUG_KERNEL", set_, 1, 1)
 
 
-def test_an_option_that_nobody_has_set_for_the_context_is_refused(ascendcl):
-    before, value = ascendcl.create("aclrtGetCurrentContext"), c_int64()
-    context = ascendcl.create("aclrtCreateContext", 0)  # the new context is the current one
-    ascendcl.refuses(100000, "has been set for the context, got 2", "aclrtCtxGetSysParamOpt", 2, byref(value))
-    ascendcl.ok("aclrtDestroyContext", context)
-    ascendcl.ok("aclrtSetCurrentContext", before)
+def test_an_option_that_nobody_has_set_for_the_context_is_refused(acl):
+    before, value = acl.create("aclrtGetCurrentContext"), c_int64()
+    context = acl.create("aclrtCreateContext", 0)  # the new context is the current one
+    acl.refuses(100000, "has been set for the context, got 2", "aclrtCtxGetSysParamOpt", 2, byref(value))
+    acl.ok("aclrtDestroyContext", context)
+    acl.ok("aclrtSetCurrentContext", before)
 
 
-def test_compile_option_reads_back(ascendcl):
+def test_compile_option_reads_back(acl):
     text = ctypes.create_string_buffer(16)
-    ascendcl.ok("aclSetCompileopt", 0, b"allow")
-    assert ascendcl.aclGetCompileoptSize(0) == 6
-    ascendcl.ok("aclGetCompileopt", 0, text, 6)
+    acl.ok("aclSetCompileopt", 0, b"allow")
+    assert acl.aclGetCompileoptSize(0) == 6
+    acl.ok("aclGetCompileopt", 0, text, 6)
     assert text.value == b"allow"
-    ascendcl.refuses(100000, "at least 6, got 5", "aclGetCompileopt", 0, text, 5)
-    assert ascendcl.aclGetCompileoptSize(1234) == 0
-    ascendcl.refuses(100000, "opt: expected an option with a value, got 1234", "aclGetCompileopt", 1234, text, 16)
+    acl.refuses(100000, "at least 6, got 5", "aclGetCompileopt", 0, text, 5)
+    assert acl.aclGetCompileoptSize(1234) == 0
+    acl.refuses(100000, "opt: expected an option with a value, got 1234", "aclGetCompileopt", 1234, text, 16)
 
 
-def test_saturation_is_refused(ascendcl):
-    ascendcl.ok("aclrtSetDeviceSatMode", 1)
-    ascendcl.refuses(207000, "got 0", "aclrtSetDeviceSatMode", 0)
+def test_saturation_is_refused(acl):
+    acl.ok("aclrtSetDeviceSatMode", 1)
+    acl.refuses(207000, "got 0", "aclrtSetDeviceSatMode", 0)

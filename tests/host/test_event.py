@@ -10,114 +10,114 @@ CREATORS = [("aclrtCreateEvent",), ("aclrtCreateEventWithFlag", TIME_LINE), ("ac
 
 
 @pytest.fixture(params=CREATORS, ids=lambda creator: creator[0])
-def event(request, ascendcl):
-    handle = ascendcl.create(*request.param)
+def event(request, acl):
+    handle = acl.create(*request.param)
     yield handle
-    ascendcl.ok("aclrtDestroyEvent", handle)
+    acl.ok("aclrtDestroyEvent", handle)
 
 
 @pytest.fixture
-def make_event(ascendcl):
+def make_event(acl):
     made = []
 
     def make(*creator) -> int:
-        made.append(ascendcl.create(*creator))
+        made.append(acl.create(*creator))
         return made[-1]
 
     yield make
     for handle in made:
-        ascendcl.ok("aclrtDestroyEvent", handle)
+        acl.ok("aclrtDestroyEvent", handle)
 
 
-def test_recorded_status_follows_the_record(ascendcl, stream, event):
+def test_recorded_status_follows_the_record(acl, stream, event):
     status = c_int(-1)
     for expected in (0, 1):
-        ascendcl.ok("aclrtQueryEventStatus", event, byref(status))
+        acl.ok("aclrtQueryEventStatus", event, byref(status))
         assert status.value == expected
-        ascendcl.ok("aclrtRecordEvent", event, stream)
+        acl.ok("aclrtRecordEvent", event, stream)
 
 
-def test_classic_event_has_the_older_queries_and_a_reset(ascendcl, stream, make_event):
+def test_classic_event_has_the_older_queries_and_a_reset(acl, stream, make_event):
     event, status = make_event("aclrtCreateEvent"), c_int(-1)
-    ascendcl.ok("aclrtQueryEvent", event, byref(status))
+    acl.ok("aclrtQueryEvent", event, byref(status))
     assert status.value == 1
-    ascendcl.ok("aclrtRecordEvent", event, stream)
-    ascendcl.ok("aclrtQueryEvent", event, byref(status))
+    acl.ok("aclrtRecordEvent", event, stream)
+    acl.ok("aclrtQueryEvent", event, byref(status))
     assert status.value == 0
-    ascendcl.ok("aclrtStreamWaitEvent", stream, event)
-    ascendcl.ok("aclrtQueryEventWaitStatus", event, byref(status))
+    acl.ok("aclrtStreamWaitEvent", stream, event)
+    acl.ok("aclrtQueryEventWaitStatus", event, byref(status))
     assert status.value == 0
-    ascendcl.ok("aclrtResetEvent", event, stream)
-    ascendcl.ok("aclrtQueryEvent", event, byref(status))
+    acl.ok("aclrtResetEvent", event, stream)
+    acl.ok("aclrtQueryEvent", event, byref(status))
     assert status.value == 1
 
 
-def test_reusable_event_has_neither(ascendcl, stream, make_event):
+def test_reusable_event_has_neither(acl, stream, make_event):
     event = make_event("aclrtCreateEventExWithFlag", SYNC)
-    ascendcl.refuses(207000, "aclrtQueryEventStatus", "aclrtQueryEvent", event, byref(c_int()))
-    ascendcl.refuses(207000, "aclrtQueryEventStatus", "aclrtQueryEventWaitStatus", event, byref(c_int()))
-    ascendcl.refuses(207000, "aclrtCreateEventExWithFlag", "aclrtResetEvent", event, stream)
+    acl.refuses(207000, "aclrtQueryEventStatus", "aclrtQueryEvent", event, byref(c_int()))
+    acl.refuses(207000, "aclrtQueryEventStatus", "aclrtQueryEventWaitStatus", event, byref(c_int()))
+    acl.refuses(207000, "aclrtCreateEventExWithFlag", "aclrtResetEvent", event, stream)
 
 
-def test_elapsed_time_is_the_time_between(ascendcl, stream, make_event):
+def test_elapsed_time_is_the_time_between(acl, stream, make_event):
     start, end = (make_event("aclrtCreateEventWithFlag", TIME_LINE) for _ in range(2))
     before = time.perf_counter()
-    ascendcl.ok("aclrtRecordEvent", start, stream)
+    acl.ok("aclrtRecordEvent", start, stream)
     time.sleep(0.02)
-    ascendcl.ok("aclrtRecordEvent", end, stream)
+    acl.ok("aclrtRecordEvent", end, stream)
     outside = (time.perf_counter() - before) * 1000
     there, back, times = c_float(), c_float(), [c_uint64(), c_uint64()]
-    ascendcl.ok("aclrtEventElapsedTime", byref(there), start, end)
-    ascendcl.ok("aclrtEventElapsedTime", byref(back), end, start)
+    acl.ok("aclrtEventElapsedTime", byref(there), start, end)
+    acl.ok("aclrtEventElapsedTime", byref(back), end, start)
     assert 20 <= there.value <= outside
     assert back.value == -there.value
     for event, microseconds in zip((start, end), times, strict=True):
-        ascendcl.ok("aclrtEventGetTimestamp", event, byref(microseconds))
+        acl.ok("aclrtEventGetTimestamp", event, byref(microseconds))
     assert times[1].value - times[0].value == pytest.approx(there.value * 1000, abs=2)
 
 
-def test_second_record_moves_the_time(ascendcl, stream, event):
+def test_second_record_moves_the_time(acl, stream, event):
     times = [c_uint64(), c_uint64()]
     for microseconds in times:
-        ascendcl.ok("aclrtRecordEvent", event, stream)
-        ascendcl.ok("aclrtEventGetTimestamp", event, byref(microseconds))
+        acl.ok("aclrtRecordEvent", event, stream)
+        acl.ok("aclrtEventGetTimestamp", event, byref(microseconds))
         time.sleep(0.001)
     assert times[1].value > times[0].value
 
 
-def test_time_needs_the_flag_and_the_record(ascendcl, stream, make_event):
+def test_time_needs_the_flag_and_the_record(acl, stream, make_event):
     timed, untimed, milliseconds = (make_event("aclrtCreateEvent"), make_event("aclrtCreateEventWithFlag", SYNC), c_float())
-    ascendcl.refuses(107000, "startEvent: expected a recorded event", "aclrtEventElapsedTime", byref(milliseconds), timed, timed)
+    acl.refuses(107000, "startEvent: expected a recorded event", "aclrtEventElapsedTime", byref(milliseconds), timed, timed)
     for event in (timed, untimed):
-        ascendcl.ok("aclrtRecordEvent", event, stream)
+        acl.ok("aclrtRecordEvent", event, stream)
     flag = "expected an event with ACL_EVENT_TIME_LINE"
-    ascendcl.refuses(107000, f"endEvent: {flag}", "aclrtEventElapsedTime", byref(milliseconds), timed, untimed)
-    ascendcl.refuses(107000, f"event: {flag}", "aclrtEventGetTimestamp", untimed, byref(c_uint64()))
+    acl.refuses(107000, f"endEvent: {flag}", "aclrtEventElapsedTime", byref(milliseconds), timed, untimed)
+    acl.refuses(107000, f"event: {flag}", "aclrtEventGetTimestamp", untimed, byref(c_uint64()))
 
 
-def test_event_tells_of_the_failure_before_it(ascendcl, tasks, stream, event):
-    ascendcl.ok("aclrtRecordEvent", event, stream)
+def test_event_tells_of_the_failure_before_it(acl, tasks, stream, event):
+    acl.ok("aclrtRecordEvent", event, stream)
     tasks.enqueue_failing_task(stream)
-    ascendcl.ok("aclrtSynchronizeEvent", event)
-    ascendcl.ok("aclrtRecordEvent", event, stream)
-    assert ascendcl.aclrtSynchronizeEvent(event) == 500000
-    assert ascendcl.message().startswith("failingTask: ")
-    ascendcl.ok("aclrtSynchronizeEvent", event)
-    ascendcl.ok("aclrtSynchronizeStream", stream)
+    acl.ok("aclrtSynchronizeEvent", event)
+    acl.ok("aclrtRecordEvent", event, stream)
+    assert acl.aclrtSynchronizeEvent(event) == 500000
+    assert acl.message().startswith("failingTask: ")
+    acl.ok("aclrtSynchronizeEvent", event)
+    acl.ok("aclrtSynchronizeStream", stream)
 
 
-def test_waiting_for_a_later_record_is_refused_where_it_would_block(ascendcl, stream, make_event):
-    ascendcl.ok("aclrtStreamWaitEvent", stream, make_event("aclrtCreateEventExWithFlag", SYNC))
-    ascendcl.refuses(207000, "event: expected a recorded event", "aclrtStreamWaitEvent", stream, make_event("aclrtCreateEvent"))
+def test_waiting_for_a_later_record_is_refused_where_it_would_block(acl, stream, make_event):
+    acl.ok("aclrtStreamWaitEvent", stream, make_event("aclrtCreateEventExWithFlag", SYNC))
+    acl.refuses(207000, "event: expected a recorded event", "aclrtStreamWaitEvent", stream, make_event("aclrtCreateEvent"))
     external = make_event("aclrtCreateEventWithFlag", EXTERNAL)
-    ascendcl.refuses(207000, "event: expected a recorded event", "aclrtStreamWaitEvent", stream, external)
+    acl.refuses(207000, "event: expected a recorded event", "aclrtStreamWaitEvent", stream, external)
 
 
 @pytest.mark.parametrize("name", ["aclrtCreateEventWithFlag", "aclrtCreateEventExWithFlag"])
-def test_flags_are_checked(ascendcl, name):
-    ascendcl.refuses(207000, "ACL_EVENT_IPC", name, byref(c_void_p()), IPC)
-    ascendcl.refuses(107000, "got 4096", name, byref(c_void_p()), 4096)
-    ascendcl.refuses(100000, "event: expected a value, got null", name, None, SYNC)
+def test_flags_are_checked(acl, name):
+    acl.refuses(207000, "ACL_EVENT_IPC", name, byref(c_void_p()), IPC)
+    acl.refuses(107000, "got 4096", name, byref(c_void_p()), 4096)
+    acl.refuses(100000, "event: expected a value, got null", name, None, SYNC)
 
 
 @pytest.mark.parametrize("call", [
@@ -130,9 +130,9 @@ def test_flags_are_checked(ascendcl, name):
     ("aclrtQueryEventWaitStatus", byref(c_int())),
     ("aclrtEventGetTimestamp", byref(c_uint64())),
 ])  # fmt: skip
-def test_dead_event_is_refused(ascendcl, call):
+def test_dead_event_is_refused(acl, call):
     name, *rest = call
-    dead = ascendcl.create("aclrtCreateEvent")
-    ascendcl.ok("aclrtDestroyEvent", dead)
-    ascendcl.refuses(107017, "live event", name, dead, *rest)
-    ascendcl.refuses(100000, "event: expected a value, got null", name, None, *rest)
+    dead = acl.create("aclrtCreateEvent")
+    acl.ok("aclrtDestroyEvent", dead)
+    acl.refuses(107017, "live event", name, dead, *rest)
+    acl.refuses(100000, "event: expected a value, got null", name, None, *rest)

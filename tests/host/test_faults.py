@@ -49,121 +49,121 @@ ALLOCATIONS = ("aclrtMalloc", "aclrtMallocAlign32", "aclrtMallocPhysical")
 
 
 @pytest.fixture
-def faults(ascendcl):
+def faults(acl):
     """Return a function that sets the faults, and set none afterwards."""
-    yield lambda text: ascendcl.ok("torchAclnnHostSetFaults", text.encode())
-    ascendcl.ok("torchAclnnHostSetFaults", None)
+    yield lambda text: acl.ok("torchAclnnHostSetFaults", text.encode())
+    acl.ok("torchAclnnHostSetFaults", None)
 
 
-def allocations(ascendcl, count: int) -> list[int]:
+def allocations(acl, count: int) -> list[int]:
     """Return the codes of `count` allocations, whose memory is freed."""
     codes = []
     for _ in range(count):
         memory = c_void_p()
-        codes.append(ascendcl.aclrtMalloc(byref(memory), 512, 0))
+        codes.append(acl.aclrtMalloc(byref(memory), 512, 0))
         if memory.value:
-            ascendcl.ok("aclrtFree", memory)
+            acl.ok("aclrtFree", memory)
     return codes
 
 
 @pytest.mark.parametrize(
     ("when", "failing"), [("2", {2}), ("2-3", {2, 3}), ("4-", {4, 5, 6, 7}), ("%3", {3, 6}), ("7-7", {7}), ("%1", set(range(1, 8)))]
 )
-def test_the_calls_that_are_asked_for_fail_and_no_others(ascendcl, faults, when, failing):
+def test_the_calls_that_are_asked_for_fail_and_no_others(acl, faults, when, failing):
     faults(f"alloc:{when}")
-    assert allocations(ascendcl, 7) == [OUT_OF_MEMORY if number in failing else 0 for number in range(1, 8)]
-    assert ascendcl.torchAclnnHostInjectedFaults() == len(failing)
+    assert allocations(acl, 7) == [OUT_OF_MEMORY if number in failing else 0 for number in range(1, 8)]
+    assert acl.torchAclnnHostInjectedFaults() == len(failing)
 
 
-def test_the_message_and_standard_error_tell_a_fault_from_a_real_failure(ascendcl, faults, capfd):
+def test_the_message_and_standard_error_tell_a_fault_from_a_real_failure(acl, faults, capfd):
     faults("aclrtMalloc:1")
-    assert allocations(ascendcl, 1) == [OUT_OF_MEMORY]
-    assert ascendcl.message() == 'aclrtMalloc: a fault was injected, as "aclrtMalloc:1" asks'
+    assert allocations(acl, 1) == [OUT_OF_MEMORY]
+    assert acl.message() == 'aclrtMalloc: a fault was injected, as "aclrtMalloc:1" asks'
     assert capfd.readouterr().err == 'torch_aclnn: fault injection, "aclrtMalloc:1", number 1: aclrtMalloc returns 207001\n'
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_each_function_returns_the_code_asked_for_and_its_own_without(ascendcl, faults, name):
+def test_each_function_returns_the_code_asked_for_and_its_own_without(acl, faults, name):
     own = OUT_OF_MEMORY if name in ALLOCATIONS else DRIVER_FAILED
     faults(f"{name}:1=500000,{name}:2")
-    assert [getattr(ascendcl, name)(*FUNCTIONS[name]) for _ in range(2)] == [500000, own]
+    assert [getattr(acl, name)(*FUNCTIONS[name]) for _ in range(2)] == [500000, own]
 
 
-def test_names_may_have_stars(ascendcl, faults):
+def test_names_may_have_stars(acl, faults):
     faults("aclrt*Event:2")
-    event = ascendcl.create("aclrtCreateEvent")
-    assert allocations(ascendcl, 1) == [0]
-    ascendcl.refuses(DRIVER_FAILED, "fault", "aclrtRecordEvent", event, None)
-    ascendcl.ok("aclrtDestroyEvent", event)
+    event = acl.create("aclrtCreateEvent")
+    assert allocations(acl, 1) == [0]
+    acl.refuses(DRIVER_FAILED, "fault", "aclrtRecordEvent", event, None)
+    acl.ok("aclrtDestroyEvent", event)
 
 
-def test_of_several_faults_each_counts_for_itself(ascendcl, faults):
+def test_of_several_faults_each_counts_for_itself(acl, faults):
     faults("alloc:2=500000,alloc:3")
-    assert allocations(ascendcl, 4) == [0, 500000, OUT_OF_MEMORY, 0]
+    assert allocations(acl, 4) == [0, 500000, OUT_OF_MEMORY, 0]
 
 
 @pytest.mark.parametrize("text", BAD_TEXTS)
-def test_a_text_that_is_not_in_the_grammar_changes_nothing(ascendcl, faults, text):
+def test_a_text_that_is_not_in_the_grammar_changes_nothing(acl, faults, text):
     faults("alloc:1")
-    assert ascendcl.torchAclnnHostSetFaults(text.encode()) == 100000
-    message = ascendcl.message()
+    assert acl.torchAclnnHostSetFaults(text.encode()) == 100000
+    message = acl.message()
     assert message.startswith("torchAclnnHostSetFaults: expected faults as <what>:<when>[=<code>]") and message.endswith(f'got "{text}"')
-    assert allocations(ascendcl, 1) == [OUT_OF_MEMORY]
+    assert allocations(acl, 1) == [OUT_OF_MEMORY]
 
 
-def test_a_task_that_fails_is_told_at_the_synchronisation_and_what_follows_it_is_skipped(ascendcl, tasks, stream, faults):
+def test_a_task_that_fails_is_told_at_the_synchronisation_and_what_follows_it_is_skipped(acl, tasks, stream, faults):
     counted = tasks.counted_tasks()
     faults("*Task@run:2")
     for _ in range(3):
         assert tasks.enqueue_counting_task(stream) == 0
-    assert ascendcl.aclrtSynchronizeStream(stream) == OPERATOR_FAILED
-    assert ascendcl.message() == 'countingTask: a fault was injected, as "*Task@run:2" asks'
+    assert acl.aclrtSynchronizeStream(stream) == OPERATOR_FAILED
+    assert acl.message() == 'countingTask: a fault was injected, as "*Task@run:2" asks'
     assert tasks.counted_tasks() == counted + 1
     assert tasks.enqueue_counting_task(stream) == 0
-    ascendcl.ok("aclrtSynchronizeStream", stream)
+    acl.ok("aclrtSynchronizeStream", stream)
     assert tasks.counted_tasks() == counted + 2
 
 
-def test_a_dead_stream_fails_every_task_and_leaves_the_others_alone(ascendcl, tasks, stream, other_stream, faults):
+def test_a_dead_stream_fails_every_task_and_leaves_the_others_alone(acl, tasks, stream, other_stream, faults):
     faults("stream:2")
     counted = tasks.counted_tasks()
     for expected in (0, STREAM_DIED, STREAM_DIED, STREAM_DIED):
         assert tasks.enqueue_counting_task(stream) == 0
-        assert ascendcl.aclrtSynchronizeStream(stream) == expected
+        assert acl.aclrtSynchronizeStream(stream) == expected
     assert tasks.enqueue_counting_task(other_stream) == 0
-    ascendcl.ok("aclrtSynchronizeStream", other_stream)
+    acl.ok("aclrtSynchronizeStream", other_stream)
     assert tasks.counted_tasks() == counted + 2
-    assert ascendcl.torchAclnnHostInjectedFaults() == 1
+    assert acl.torchAclnnHostInjectedFaults() == 1
 
 
-def test_a_dead_stream_can_be_destroyed_and_replaced(ascendcl, tasks, faults):
+def test_a_dead_stream_can_be_destroyed_and_replaced(acl, tasks, faults):
     faults("stream:1")
-    dead = ascendcl.create("aclrtCreateStream")
+    dead = acl.create("aclrtCreateStream")
     tasks.enqueue_counting_task(dead)
-    assert ascendcl.aclrtSynchronizeStream(dead) == STREAM_DIED
-    ascendcl.ok("aclrtDestroyStream", dead)
-    fresh = ascendcl.create("aclrtCreateStream")
+    assert acl.aclrtSynchronizeStream(dead) == STREAM_DIED
+    acl.ok("aclrtDestroyStream", dead)
+    fresh = acl.create("aclrtCreateStream")
     tasks.enqueue_counting_task(fresh)
-    ascendcl.ok("aclrtSynchronizeStream", fresh)
-    ascendcl.ok("aclrtDestroyStream", fresh)
+    acl.ok("aclrtSynchronizeStream", fresh)
+    acl.ok("aclrtDestroyStream", fresh)
 
 
-def test_a_lost_device_fails_all_calls_until_there_are_no_faults(ascendcl, tasks, stream, device_memory, faults):
+def test_a_lost_device_fails_all_calls_until_there_are_no_faults(acl, tasks, stream, device_memory, faults):
     faults("device:1")
-    event = ascendcl.create("aclrtCreateEvent")
+    event = acl.create("aclrtCreateEvent")
     assert tasks.enqueue_counting_task(stream) == 0
     lost = "is lost, as fault injection asked"
-    while ascendcl.aclrtStreamQuery(stream, byref(c_int())) != DEVICE_LOST:
+    while acl.aclrtStreamQuery(stream, byref(c_int())) != DEVICE_LOST:
         time.sleep(1e-3)  # until the stream has come to the task
-    ascendcl.refuses(DEVICE_LOST, lost, "aclrtSynchronizeStream", stream)
-    ascendcl.refuses(DEVICE_LOST, lost, "aclrtMemset", device_memory, 8, 0, 8)
-    ascendcl.refuses(DEVICE_LOST, lost, "aclrtRecordEvent", event, stream)
-    assert allocations(ascendcl, 1) == [DEVICE_LOST]
-    ascendcl.ok("aclrtDestroyEvent", event)  # functions that only release still work
+    acl.refuses(DEVICE_LOST, lost, "aclrtSynchronizeStream", stream)
+    acl.refuses(DEVICE_LOST, lost, "aclrtMemset", device_memory, 8, 0, 8)
+    acl.refuses(DEVICE_LOST, lost, "aclrtRecordEvent", event, stream)
+    assert allocations(acl, 1) == [DEVICE_LOST]
+    acl.ok("aclrtDestroyEvent", event)  # functions that only release still work
     faults("")
-    assert ascendcl.aclrtSynchronizeStream(stream) == DEVICE_LOST  # the failure of the task
-    ascendcl.ok("aclrtSynchronizeStream", stream)
-    assert allocations(ascendcl, 1) == [0]
+    assert acl.aclrtSynchronizeStream(stream) == DEVICE_LOST  # the failure of the task
+    acl.ok("aclrtSynchronizeStream", stream)
+    assert allocations(acl, 1) == [0]
 
 
 CALLS = """

@@ -63,20 +63,20 @@ def profiler(library):
     profiler.flush()
 
 
-def fill(ascendcl, memory, stream, times):
+def fill(acl, memory, stream, times):
     for _ in range(times):
-        ascendcl.ok("aclrtMemsetAsync", memory, 64, 0, 64, stream)
-    ascendcl.ok("aclrtSynchronizeStream", stream)
+        acl.ok("aclrtMemsetAsync", memory, 64, 0, 64, stream)
+    acl.ok("aclrtSynchronizeStream", stream)
 
 
-def test_each_task_is_a_kernel(ascendcl, device_memory, stream, profiler):
+def test_each_task_is_a_kernel(acl, device_memory, stream, profiler):
     assert profiler.library.msptiActivityEnable(KERNEL) == 0 and profiler.library.msptiActivityIsEnabled(KERNEL)
     before = time.time_ns()
-    fill(ascendcl, device_memory, stream, times=7)  # more records than a buffer holds
+    fill(acl, device_memory, stream, times=7)  # more records than a buffer holds
     after = time.time_ns()
     found = profiler.flush()
     number = ctypes.c_int32()
-    ascendcl.ok("aclrtStreamGetId", stream, byref(number))
+    acl.ok("aclrtStreamGetId", stream, byref(number))
     assert [kernel[:4] for kernel in found] == [(KERNEL, b"aclrtMemsetAsync", 0, number.value)] * 7
     times = [time for kernel in found for time in kernel[4:6]]
     assert times == sorted(times) and before - 10**6 <= times[0] and times[-1] <= after + 10**6
@@ -84,16 +84,16 @@ def test_each_task_is_a_kernel(ascendcl, device_memory, stream, profiler):
     assert profiler.flush() == found  # each record comes once
 
 
-def test_nothing_is_recorded_before_and_after(ascendcl, device_memory, stream, profiler):
-    fill(ascendcl, device_memory, stream, times=1)
+def test_nothing_is_recorded_before_and_after(acl, device_memory, stream, profiler):
+    fill(acl, device_memory, stream, times=1)
     assert profiler.library.msptiActivityEnable(KERNEL) == 0 and profiler.library.msptiActivityDisable(KERNEL) == 0
-    fill(ascendcl, device_memory, stream, times=1)
+    fill(acl, device_memory, stream, times=1)
     assert not profiler.library.msptiActivityIsEnabled(KERNEL) and profiler.flush() == []
 
 
-def test_other_kinds_are_taken_and_have_no_records(ascendcl, device_memory, stream, profiler):
+def test_other_kinds_are_taken_and_have_no_records(acl, device_memory, stream, profiler):
     assert profiler.library.msptiActivityEnable(EXTERNAL_CORRELATION) == 0
-    fill(ascendcl, device_memory, stream, times=1)
+    fill(acl, device_memory, stream, times=1)
     assert profiler.flush() == [] and profiler.library.msptiActivityDisable(EXTERNAL_CORRELATION) == 0
 
 

@@ -24,41 +24,41 @@ def opapi(library):
 
 @pytest.mark.parametrize("size", HUGE)
 @pytest.mark.parametrize("function", ["aclrtMalloc", "aclrtMallocAlign32"])
-def test_device_memory_that_nobody_has_is_refused(ascendcl, function, size):
+def test_device_memory_that_nobody_has_is_refused(acl, function, size):
     address = c_void_p()
-    assert getattr(ascendcl, function)(byref(address), size, 0) == OUT_OF_MEMORY
-    assert "out of memory: asked for" in ascendcl.message() and not address.value
+    assert getattr(acl, function)(byref(address), size, 0) == OUT_OF_MEMORY
+    assert "out of memory: asked for" in acl.message() and not address.value
 
 
 @pytest.mark.parametrize("size", HUGE)
-def test_host_memory_that_nobody_has_is_refused(ascendcl, size):
+def test_host_memory_that_nobody_has_is_refused(acl, size):
     address = c_void_p()
-    assert ascendcl.aclrtMallocHost(byref(address), size) == OUT_OF_MEMORY
-    assert "out of memory: asked for" in ascendcl.message()
+    assert acl.aclrtMallocHost(byref(address), size) == OUT_OF_MEMORY
+    assert "out of memory: asked for" in acl.message()
 
 
 @pytest.mark.parametrize("size", HUGE)
-def test_range_that_nobody_has_is_refused(ascendcl, size):
+def test_range_that_nobody_has_is_refused(acl, size):
     address = c_void_p()
-    assert ascendcl.aclrtReserveMemAddress(byref(address), size, 0, None, 0) in (INVALID, OUT_OF_MEMORY)
+    assert acl.aclrtReserveMemAddress(byref(address), size, 0, None, 0) in (INVALID, OUT_OF_MEMORY)
 
 
 @pytest.mark.parametrize("size", [SIZE_MAX, SIZE_MAX - 4095, 2**64 - 2**40])
-def test_registered_range_that_wraps_is_refused(ascendcl, size):
+def test_registered_range_that_wraps_is_refused(acl, size):
     memory, address = ctypes.create_string_buffer(64), c_void_p()
-    assert ascendcl.aclrtHostRegister(memory, size, 0, byref(address)) == INVALID
-    assert "aclrtHostRegister: size: expected a range of addresses" in ascendcl.message()
+    assert acl.aclrtHostRegister(memory, size, 0, byref(address)) == INVALID
+    assert "aclrtHostRegister: size: expected a range of addresses" in acl.message()
 
 
 @pytest.mark.parametrize("count", [SIZE_MAX, 2**63, 4097])
-def test_copies_and_fills_beyond_the_memory_are_refused(ascendcl, stream, device_memory, count):
+def test_copies_and_fills_beyond_the_memory_are_refused(acl, stream, device_memory, count):
     other, limit, device = ctypes.create_string_buffer(4096), SIZE_MAX, device_memory
     calls = (
-        ascendcl.aclrtMemcpy(device, limit, other, count, 1),
-        ascendcl.aclrtMemcpy(other, limit, device, count, 2),
-        ascendcl.aclrtMemcpyAsync(device, limit, other, count, 1, stream),
-        ascendcl.aclrtMemset(device, limit, 0, count),
-        ascendcl.aclrtMemsetAsync(device, limit, 0, count, stream),
+        acl.aclrtMemcpy(device, limit, other, count, 1),
+        acl.aclrtMemcpy(other, limit, device, count, 2),
+        acl.aclrtMemcpyAsync(device, limit, other, count, 1, stream),
+        acl.aclrtMemset(device, limit, 0, count),
+        acl.aclrtMemsetAsync(device, limit, 0, count, stream),
     )
     assert calls == (INVALID,) * 5
 
@@ -66,35 +66,35 @@ def test_copies_and_fills_beyond_the_memory_are_refused(ascendcl, stream, device
 @pytest.mark.parametrize(
     "hole", ["munmap", pytest.param("mprotect", marks=pytest.mark.skipif(BEFORE_6_11, reason="the system cannot be asked"))]
 )
-def test_memory_with_a_hole_is_refused(ascendcl, hole):
+def test_memory_with_a_hole_is_refused(acl, hole):
     libc, page = ctypes.CDLL(None), mmap.PAGESIZE
     libc.mmap.restype = c_void_p
     area = libc.mmap(None, c_size_t(3 * page), mmap.PROT_READ | mmap.PROT_WRITE, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, -1, c_int64(0))
     assert getattr(libc, hole)(c_void_p(area + page), c_size_t(page), 0) == 0
     size = 3 * page
-    assert ascendcl.aclrtMemset(area, size, 0, size) == INVALID and "where the process has no such memory" in ascendcl.message()
+    assert acl.aclrtMemset(area, size, 0, size) == INVALID and "where the process has no such memory" in acl.message()
     assert libc.munmap(c_void_p(area), c_size_t(size)) == 0
 
 
 @pytest.mark.parametrize("size", [2**20 + 1, 2**33, 2**60, 2**61, 2**63, SIZE_MAX])
 @pytest.mark.parametrize("kind", ["IntArray", "FloatArray", "BoolArray", "TensorList", "ScalarList"])
-def test_lengths_that_nobody_means_are_refused(ascendcl, opapi, kind, size):
+def test_lengths_that_nobody_means_are_refused(acl, opapi, kind, size):
     source = (c_int64 * 4)()
     assert getattr(opapi, f"aclCreate{kind}")(source, size) is None
-    assert f"aclCreate{kind}: size: expected at most 1048576, got {size}" in ascendcl.message()
+    assert f"aclCreate{kind}: size: expected at most 1048576, got {size}" in acl.message()
 
 
 @pytest.mark.parametrize("rank", [17, 2**32, 2**63, SIZE_MAX])
-def test_ranks_that_no_tensor_has_are_refused(ascendcl, opapi, rank):
+def test_ranks_that_no_tensor_has_are_refused(acl, opapi, rank):
     dims = (c_int64 * 17)(*[1] * 17)
     for view, storage in ((rank, 1), (1, rank)):
         handle = opapi.aclCreateTensor(dims, view, FLOAT, None, 0, ND, dims, storage, None)
         assert handle is None
-        assert "aclCreateTensor: viewDimsNum and storageDimsNum: expected at most 16" in ascendcl.message()
+        assert "aclCreateTensor: viewDimsNum and storageDimsNum: expected at most 16" in acl.message()
 
 
 @pytest.mark.parametrize("sizes", [(2**31, 2**32, 2), (2**62, 4), (2**63 - 1, 2**63 - 1), (-1, -1), (2**61 + 1, 0), (-(2**63), -1)])
-def test_operator_refuses_sizes_that_cannot_be_counted(ascendcl, opapi, device_memory, sizes):
+def test_operator_refuses_sizes_that_cannot_be_counted(acl, opapi, device_memory, sizes):
     """The contiguous strides of such a shape wrap when the handle is made; the operator must not take them."""
     shape = (c_int64 * (len(sizes) + 1))(1, *sizes)
     one = (c_int64 * 1)(1024)

@@ -28,58 +28,58 @@ OF_OPERATORS = ["libnnopbase.so", "libopapi_nn.so", "libopapi_math.so"]
 
 
 @pytest.mark.parametrize("name", NOT_SUPPORTED)
-def test_refusal_has_code_and_name_whatever_is_passed(ascendcl, name):
-    ascendcl.refuses(200001, "the torch_aclnn host engine has no", name, 1, None, 3, None)
+def test_refusal_has_code_and_name_whatever_is_passed(acl, name):
+    acl.refuses(200001, "the torch_aclnn host engine has no", name, 1, None, 3, None)
 
 
 @pytest.mark.parametrize("name", ["rtKernelLaunch", "rtDevBinaryRegister", "rtFunctionRegister", "rtGetC2cCtrlAddr"])
-def test_inner_runtime_refuses_with_its_own_code(ascendcl, name):
-    ascendcl.refuses(207000, "the torch_aclnn host engine has no", name)
+def test_inner_runtime_refuses_with_its_own_code(acl, name):
+    acl.refuses(207000, "the torch_aclnn host engine has no", name)
 
 
-def test_an_error_that_is_not_explained_keeps_its_message(ascendcl):
-    assert ascendcl.aclrtMalloc(None, 1, 0) != 0
-    assert ascendcl.aclrtGetErrorVerbose(0, None) == 200001
-    assert ascendcl.message().startswith("aclrtMalloc: ")
+def test_an_error_that_is_not_explained_keeps_its_message(acl):
+    assert acl.aclrtMalloc(None, 1, 0) != 0
+    assert acl.aclrtGetErrorVerbose(0, None) == 200001
+    assert acl.message().startswith("aclrtMalloc: ")
 
 
-def test_refusal_of_a_pointer_is_null(ascendcl):
-    create = ascendcl.aclprofCreateConfig
+def test_refusal_of_a_pointer_is_null(acl):
+    create = acl.aclprofCreateConfig
     create.restype = ctypes.c_void_p
     assert create() is None
-    assert ascendcl.message().startswith("aclprofCreateConfig: ")
+    assert acl.message().startswith("aclprofCreateConfig: ")
 
 
-def test_refusals_without_a_code_have_a_value_that_means_none(ascendcl):
-    assert (ascendcl.acltdtGetDatasetSize(None), ascendcl.acltdtGetDataTypeFromItem(None)) == (0, -1)
-    assert ascendcl.message().startswith("acltdtGetDataTypeFromItem: the torch_aclnn host engine has no channels")
+def test_refusals_without_a_code_have_a_value_that_means_none(acl):
+    assert (acl.acltdtGetDatasetSize(None), acl.acltdtGetDataTypeFromItem(None)) == (0, -1)
+    assert acl.message().startswith("acltdtGetDataTypeFromItem: the torch_aclnn host engine has no channels")
 
 
 @pytest.mark.parametrize("name", OPTIONAL)
-def test_what_is_optional_is_absent(ascendcl, name):
+def test_what_is_optional_is_absent(acl, name):
     with pytest.raises(AttributeError, match=name):
-        getattr(ascendcl, name)
+        getattr(acl, name)
 
 
 @pytest.mark.parametrize("name", ["aclopCompileAndExecute", "aclopCompileAndExecuteV2"])
-def test_operator_without_entry_point_is_refused_by_its_name(ascendcl, name):
-    attributes = ascendcl.aclopCreateAttr()
-    ascendcl.ok("aclopSetAttrInt", attributes, b"axis", 1)
+def test_operator_without_entry_point_is_refused_by_its_name(acl, name):
+    attributes = acl.aclopCreateAttr()
+    acl.ok("aclopSetAttrInt", attributes, b"axis", 1)
     call = (b"Softsign", 0, None, None, 0, None, None, attributes, 0, 0, None, None)
-    ascendcl.ok("aclrtSetDevice", 0)
-    ascendcl.ok(name, *call)
-    assert ascendcl.aclrtSynchronizeStream(None) == 200001
-    assert ascendcl.message().startswith(f"{name}: operator Softsign has no entry point")
-    ascendcl.ok("aclrtSynchronizeStream", None)
-    ascendcl.refuses(100000, "opType: expected a value, got null", name, None, *call[1:])
-    ascendcl.aclopDestroyAttr(attributes)
+    acl.ok("aclrtSetDevice", 0)
+    acl.ok(name, *call)
+    assert acl.aclrtSynchronizeStream(None) == 200001
+    assert acl.message().startswith(f"{name}: operator Softsign has no entry point")
+    acl.ok("aclrtSynchronizeStream", None)
+    acl.refuses(100000, "opType: expected a value, got null", name, None, *call[1:])
+    acl.aclopDestroyAttr(attributes)
 
 
 @pytest.mark.parametrize("companion", COMPANIONS)
-def test_companion_finds_the_runtime(ascendcl, companion):
+def test_companion_finds_the_runtime(acl, companion):
     library = ctypes.CDLL(str(libdir() / companion))
     address = ctypes.cast(library.aclrtSetDevice, ctypes.c_void_p).value
-    assert address == ctypes.cast(ascendcl.aclrtSetDevice, ctypes.c_void_p).value
+    assert address == ctypes.cast(acl.aclrtSetDevice, ctypes.c_void_p).value
 
 
 @pytest.mark.parametrize("companion", OF_OPERATORS)
@@ -88,14 +88,14 @@ def test_companion_finds_the_operators(companion):
     assert ctypes.cast(library.aclnnAdd, ctypes.c_void_p).value == ctypes.cast(operators.aclnnAdd, ctypes.c_void_p).value
 
 
-def test_driver_counts_the_devices(ascendcl):
+def test_driver_counts_the_devices(acl):
     count, of_runtime = ctypes.c_uint32(), ctypes.c_uint32()
     assert ctypes.CDLL(str(libdir() / "libascend_hal.so")).drvGetDevNum(ctypes.byref(count)) == 0
-    ascendcl.ok("aclrtGetDeviceCount", ctypes.byref(of_runtime))
+    acl.ok("aclrtGetDeviceCount", ctypes.byref(of_runtime))
     assert count.value == of_runtime.value
 
 
-def test_every_symbol_that_torch_npu_links_is_there(ascendcl):
+def test_every_symbol_that_torch_npu_links_is_there(acl):
     linked = [
         "MsprofGetHashId", "MsprofRegisterCallback", "MsprofReportAdditionalInfo", "MsprofReportApi",
         "MsprofReportCompactInfo", "MsprofSysCycleTime", "aclAppLog", "aclCreateDataBuffer", "aclCreateTensorDesc",
@@ -107,8 +107,8 @@ def test_every_symbol_that_torch_npu_links_is_there(ascendcl):
         "aclrtFreePhysical", "aclrtMallocPhysical", "aclrtMapMem", "aclrtReleaseMemAddress", "aclrtReserveMemAddress",
         "aclrtUnmapMem",
     ]  # fmt: skip
-    assert [name for name in linked if not hasattr(ascendcl, name)] == []
+    assert [name for name in linked if not hasattr(acl, name)] == []
 
 
-def test_profiler_of_torch_npu_is_told_what_to_use_instead(ascendcl):
-    ascendcl.refuses(200001, "torch.profiler.profile() shows them", "aclprofInit", None, 0)
+def test_profiler_of_torch_npu_is_told_what_to_use_instead(acl):
+    acl.refuses(200001, "torch.profiler.profile() shows them", "aclprofInit", None, 0)

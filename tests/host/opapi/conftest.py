@@ -15,7 +15,7 @@ def loaded_client() -> Client:
 
 
 @pytest.fixture
-def aclnn(ascendcl, loaded_client: Client) -> Client:
+def aclnn(acl, loaded_client: Client) -> Client:
     """Return the client, with device 0 chosen and no error left over, on an engine that reads the contract strictly."""
     soc = ["TORCH_ACLNN_HOST_SOC"] if os.environ.get("TORCH_ACLNN_HOST_SOC", "") not in ("Ascend910B3", "") else []
     for setting in (*soc, *(f"{VARIABLE}={word}" for word in ("float64", "strict", "workspace", "unspecified") if is_on(word))):

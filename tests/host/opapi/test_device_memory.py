@@ -52,14 +52,14 @@ def test_view_that_is_larger_than_its_allocation_is_refused(aclnn, device_memory
 
 
 @of_some_tensors(3)
-def test_offset_that_leads_into_another_allocation_is_refused(ascendcl, aclnn, device_memory, entry_point, parameter):
-    other = ascendcl.create("aclrtMalloc", 4096, 0)
+def test_offset_that_leads_into_another_allocation_is_refused(acl, aclnn, device_memory, entry_point, parameter):
+    other = acl.create("aclrtMalloc", 4096, 0)
     item = 8 if GOOD[entry_point][parameter].dtype == DType.INT64 else 4
     low, high = sorted([device_memory, other])
     offset = (high - low) // item
     changes = {parameter: {"values": None, "address": low, "offset": offset, "storage": (offset + 1024,)}}
     aclnn.refuses(entry_point, but(GOOD[entry_point], **changes), INVALID, parameter, "goes on for 4096 bytes", f"offset {offset}")
-    ascendcl.ok("aclrtFree", other)
+    acl.ok("aclrtFree", other)
 
 
 def test_strides_beyond_the_allocation_are_refused(aclnn, device_memory):

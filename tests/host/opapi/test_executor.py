@@ -105,14 +105,14 @@ def test_executors_may_be_interleaved(aclnn, stream):
         assert second.output().elements() == floats(*[10] * 4, *[20] * 4)
 
 
-def test_device_memory_as_arguments(aclnn, ascendcl, stream, device_memory):
+def test_device_memory_as_arguments(aclnn, acl, stream, device_memory):
     gradient = ctypes.create_string_buffer(b"".join(floats(4, 8)), 8)
-    ascendcl.ok("aclrtMemcpy", device_memory, 8, gradient, 8, 1)
+    acl.ok("aclrtMemcpy", device_memory, 8, gradient, 8, 1)
     arguments = but(MEAN, gradOutput={"values": None, "address": device_memory})
     arguments = but(arguments, gradInput={"address": device_memory, "offset": 16, "storage": (24,)})
     aclnn.run(AVG_POOL2D, arguments, stream)
     result = ctypes.create_string_buffer(32)
-    ascendcl.ok("aclrtMemcpy", result, 32, device_memory + 64, 32, 2)
+    acl.ok("aclrtMemcpy", result, 32, device_memory + 64, 32, 2)
     assert result.raw == b"".join(floats(*[1] * 4, *[2] * 4))
 
 
