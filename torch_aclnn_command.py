@@ -5,6 +5,8 @@ The command must work, and explain, where torch does not import. So it takes ``t
 """
 
 import importlib.util
+import os
+import runpy
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -47,6 +49,21 @@ def _stand_in_for_built_for() -> None:
     if importlib.util.find_spec(name) is None:
         module = sys.modules[name] = ModuleType(name)
         module.__dict__.update(TORCH="", TORCH_NPU="")
+
+
+def run_program(words: list[str]) -> None:
+    """Run what ``python`` would run with these words, -c code, -m module or a file; sys.path begins with this process's own folder."""
+    kind, rest = words[0], words[1:]
+    if kind == "-c":
+        sys.argv, sys.path[0] = ["-c", *rest[1:]], ""
+        sys.modules["__main__"] = ModuleType("__main__")
+        exec(compile(rest[0], "<string>", "exec"), vars(sys.modules["__main__"]))
+    elif kind == "-m":
+        sys.argv, sys.path[0] = rest, os.getcwd()
+        runpy.run_module(rest[0], run_name="__main__", alter_sys=True)
+    else:
+        sys.argv, sys.path[0] = words, os.path.dirname(kind)
+        runpy.run_path(kind, run_name="__main__")
 
 
 def main() -> int:

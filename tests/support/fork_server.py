@@ -12,12 +12,10 @@ import contextlib
 import gc
 import json
 import os
-import runpy
 import select
 import signal
 import socket
 import sys
-import types
 from typing import Any
 
 import torch
@@ -27,6 +25,8 @@ import torch.distributed.checkpoint
 import torch.distributed.fsdp.sharded_grad_scaler
 import torch.distributed.run
 import torch.nn.attention.flex_attention  # noqa: F401  (what torch_npu imports of torch)
+
+from torch_aclnn_command import run_program
 
 
 def serve(requests: socket.socket) -> dict[str, Any]:
@@ -66,24 +66,13 @@ def _answer(requests: socket.socket, *values: int | None) -> None:
 
 
 def run(arguments: list[str], *, environment: dict[str, str], directory: str, session: bool) -> None:
-    """Run what `python` would run with these arguments: -c code, -m module or a file."""
+    """Run what `python` would run with these arguments."""
     if session:
         os.setsid()
     os.chdir(directory)
     os.environ.clear()
     os.environ.update(environment)
-    kind, rest = arguments[0], arguments[1:]
-    del sys.path[0]
-    if kind == "-c":
-        sys.argv, sys.path[:0] = ["-c", *rest[1:]], [""]
-        sys.modules["__main__"] = types.ModuleType("__main__")
-        exec(compile(rest[0], "<string>", "exec"), vars(sys.modules["__main__"]))
-    elif kind == "-m":
-        sys.argv, sys.path[:0] = rest, [directory]
-        runpy.run_module(rest[0], run_name="__main__", alter_sys=True)
-    else:
-        sys.argv, sys.path[:0] = arguments, [os.path.dirname(kind)]
-        runpy.run_path(kind, run_name="__main__")
+    run_program(arguments)
 
 
 if __name__ == "__main__":

@@ -14,16 +14,16 @@ import importlib.util
 import itertools
 import json
 import os
-import runpy
 import signal
 import sys
-import types
 import warnings
 from pathlib import Path
 from typing import Any
 
 import torch_npu
 from torch_aclnn.loading import autograd_threads, forked, import_hook
+
+from torch_aclnn_command import run_program
 
 _PR_SET_PDEATHSIG = 1
 
@@ -124,14 +124,4 @@ def _run(program: list[str]) -> None:
         program = program[1:]  # options of Python, with which this process was started already
     if program[0][:2] in ("-c", "-m") and len(program[0]) > 2:
         program = [program[0][:2], program[0][2:], *program[1:]]
-    kind, rest = program[0], program[1:]
-    if kind == "-c":
-        sys.argv, sys.path[0] = ["-c", *rest[1:]], ""
-        sys.modules["__main__"] = types.ModuleType("__main__")
-        exec(compile(rest[0], "<string>", "exec"), vars(sys.modules["__main__"]))
-    elif kind == "-m":
-        sys.argv, sys.path[0] = rest, os.getcwd()
-        runpy.run_module(rest[0], run_name="__main__", alter_sys=True)
-    else:
-        sys.argv, sys.path[0] = program, str(Path(kind).parent)
-        runpy.run_path(kind, run_name="__main__")
+    run_program(program)
