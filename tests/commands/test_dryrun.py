@@ -326,15 +326,16 @@ def test_equal_ranks_have_one_row_and_the_worst_decides():
 
 @host_engine_only
 def test_forks_begin_with_the_packages_that_the_programs_own_modules_import(tmp_path, monkeypatch):
-    own = {"__init__": "import no_such\nimport colorsys", "part": "from . import more", "more": "import own.part\nfrom wave import open"}
+    own = {"own/__init__": "import no_such\nimport colorsys", "own/part": "from . import more"}
+    others = {"own/more": "import own.part\nfrom wave import open", "pip": ""}
+    files = {"train": "import own.part as part\nimport pip\nif part:\n    import quopri", **own, **others}
     (tmp_path / "own").mkdir()
-    for name, text in own.items():
-        (tmp_path / f"own/{name}.py").write_text(text)
-    (tmp_path / "train.py").write_text("import own.part as part\nif part:\n    import quopri")
-    for name in ("colorsys", "wave", "quopri"):
+    for name, text in files.items():
+        (tmp_path / f"{name}.py").write_text(text)
+    for name in ("colorsys", "wave", "quopri", "pip"):
         monkeypatch.delitem(sys.modules, name, raising=False)
     import_for([str(tmp_path / "train.py")])
-    assert {"colorsys", "wave", "quopri", "own"} & sys.modules.keys() == {"colorsys", "wave"}
+    assert {"colorsys", "wave", "quopri", "own", "pip"} & sys.modules.keys() == {"colorsys", "wave"}
 
 
 @host_engine_only

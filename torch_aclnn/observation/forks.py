@@ -77,7 +77,7 @@ def import_for(program: list[str]) -> None:
         script = Path(program[0])
         gc.disable()  # its collections find nothing
         with warnings.catch_warnings(record=True):  # nobody reads them
-            _run_imports(script, "", [script.parent, *map(Path, sys.path)], set())
+            _run_imports(script, "", [script.parent, *map(Path, sys.path[1:])], set())
         gc.enable()
 
 
@@ -88,7 +88,7 @@ def _run_imports(file: Path, package: str, folders: list[Path], seen: set[Path])
         for statement in ast.parse(file.read_text()).body:
             with contextlib.suppress(Exception):
                 modules = _modules(statement, package)
-                if modules and all(map(_is_installed, modules)):
+                if modules and all(_is_installed(module, folders) for module in modules):
                     exec(compile(ast.Module([statement], []), file, "exec"), {})
                     continue
                 for name in (name for module in modules for name in itertools.accumulate(module.split("."), "{}.{}".format)):
@@ -113,10 +113,10 @@ def _file_of(module: str, folders: list[Path]) -> Path | None:
     return next(filter(Path.is_file, files), None)
 
 
-def _is_installed(module: str) -> bool:
+def _is_installed(module: str, folders: list[Path]) -> bool:
     top = module.partition(".")[0]
-    packages = [Path(folder) for folder in sys.path if folder.endswith("-packages")]
-    return top in sys.stdlib_module_names or (top != "" and any((folder / top).is_dir() for folder in packages))
+    found = next((folder for folder in folders if (folder / top).is_dir() or (folder / f"{top}.py").is_file()), None)
+    return top in sys.stdlib_module_names or (found is not None and found.name.endswith("-packages"))
 
 
 def _run(program: list[str]) -> None:
