@@ -52,7 +52,7 @@ def _stand_in_for_built_for() -> None:
 
 
 def run_program(words: list[str]) -> None:
-    """Run what ``python`` would run with these words, -c code, -m module or a file; sys.path begins with this process's own folder."""
+    """Run what ``python`` would run with these words, -c code, -m module or a file, whose folder replaces the first one of sys.path."""
     kind, rest = words[0], words[1:]
     if kind == "-c":
         sys.argv, sys.path[0] = ["-c", *rest[1:]], ""

@@ -77,33 +77,45 @@ def import_for(program: list[str]) -> None:
         script = Path(program[0])
         gc.disable()  # its collections find nothing
         with warnings.catch_warnings(record=True):  # nobody reads them
-            _run_imports(script, "", [script.parent, *map(Path, sys.path[1:])], set())
+            _run_imports(script, [script.parent, *map(Path, sys.path[1:])])
         gc.enable()
 
 
-def _run_imports(file: Path, package: str, folders: list[Path], seen: set[Path]) -> None:
-    """Run the statements of a file that import installed packages, and follow those that import modules in the folders."""
-    seen.add(file)
-    with contextlib.suppress(OSError, SyntaxError, ValueError):
-        for statement in ast.parse(file.read_text()).body:
+def _run_imports(script: Path, folders: list[Path]) -> None:
+    """Run the statements that import installed packages, and follow those that import modules in the folders."""
+    seen, pending = {script}, _imports(script, "")
+    while pending:
+        statement, package = pending.pop()
+        modules = _modules(statement, package)
+        if all(_is_installed(module, folders) for module in modules):
             with contextlib.suppress(Exception):
-                modules = _modules(statement, package)
-                if modules and all(_is_installed(module, folders) for module in modules):
-                    exec(compile(ast.Module([statement], []), file, "exec"), {})
-                    continue
-                for name in (name for module in modules for name in itertools.accumulate(module.split("."), "{}.{}".format)):
-                    found = _file_of(name, folders)
-                    if found is not None and found not in seen:
-                        _run_imports(found, name if found.stem == "__init__" else name.rpartition(".")[0], folders, seen)
+                exec(compile(ast.Module([statement], []), "<import>", "exec"), {})
+            continue
+        names = [name for module in modules for name in itertools.accumulate(module.split("."), "{}.{}".format)]
+        for name in reversed(dict.fromkeys(names)):
+            file = _file_of(name, folders)
+            if file is not None and file not in seen:
+                seen.add(file)
+                pending += _imports(file, name if file.stem == "__init__" else name.rpartition(".")[0])
 
 
-def _modules(statement: ast.stmt, package: str) -> list[str]:
-    """Return what a statement may import."""
+def _imports(file: Path, package: str) -> list[tuple[ast.Import | ast.ImportFrom, str]]:
+    """Return the import statements of a file, the last one first, each with the package that it is in."""
+    try:
+        statements = ast.parse(file.read_bytes()).body
+    except (OSError, SyntaxError, ValueError):
+        return []
+    return [(one, package) for one in reversed(statements) if isinstance(one, ast.Import | ast.ImportFrom)]
+
+
+def _modules(statement: ast.Import | ast.ImportFrom, package: str) -> list[str]:
+    """Return what a statement may import; nothing if it leads out of its package."""
     if isinstance(statement, ast.Import):
         return [alias.name for alias in statement.names]
-    if not isinstance(statement, ast.ImportFrom):
+    try:
+        begin = importlib.util.resolve_name("." * statement.level + (statement.module or ""), package)
+    except ImportError:
         return []
-    begin = importlib.util.resolve_name("." * statement.level + (statement.module or ""), package)
     return [begin, *(f"{begin}.{alias.name}" for alias in statement.names)]
 
 

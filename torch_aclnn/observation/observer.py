@@ -181,11 +181,13 @@ class Observer:
         """Write the report, without collections of garbage, which would visit each event of the history again and again."""
         collects = gc.isenabled()
         gc.disable()
-        self._save(self._observed(end))
+        try:
+            self._save(self._observed(end))
+        finally:
+            if collects:
+                gc.enable()
         if self._settings.snapshot and end != "running":
             torch_npu.npu.memory._dump_snapshot(self._settings.snapshot)
-        if collects:
-            gc.enable()
 
     def _observed(self, end: str) -> Observed:
         label_modules(self._labels, self._allocations.count())

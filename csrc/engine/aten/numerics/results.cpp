@@ -43,7 +43,6 @@ at::Tensor as_signed(const at::Tensor& tensor) {
     }
 }
 
-// ATen transposes in one thread, which takes six times as long.
 void copy_elements(const at::Tensor& to, const at::Tensor& from) {
     constexpr int64_t kFewElements = 1024;
     if (MKL_Somatcopy == nullptr || from.numel() < kFewElements || !is_transposed_matrix(to, from)) {

@@ -54,6 +54,7 @@ class InPlace {
     std::vector<at::Tensor> tensors_, dense_;
 };
 
+// Copies as `copy_` does; transposed matrices of float32 in all threads, where ATen takes one and six times as long.
 void copy_elements(const at::Tensor& to, const at::Tensor& from);
 
 // Copies the result into the caller's memory, in its dtype. The shapes may differ by dimensions of one element, as {C} and {1, C}.
