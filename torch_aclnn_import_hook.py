@@ -42,7 +42,7 @@ class Loader:
 class Finder:
     """Finds torch_npu and its extension module as the other finders do, and changes how they are loaded; and CANN's module ``acl``.
 
-    :mod:`torch_aclnn.loading.rank_alone` has it watch for a module of torch, too.
+    :mod:`torch_aclnn.loading.changes` has it watch for other packages' modules, too.
     """
 
     watched = ("torch_npu", "torch_npu._C", "acl")

@@ -84,58 +84,6 @@ dist.destroy_process_group()
 """) == "done"  # fmt: skip
 
 
-MEGATRON = """
-from types import SimpleNamespace
-options = SimpleNamespace(train_iters=5, eval_iters=0, do_train=0, do_valid=0, do_test=0)
-get_args = lambda: options
-build_train_valid_test_data_loaders = lambda provider: (None, None, None)
-"""
-
-
-def test_each_rank_of_megatron_is_told_that_there_is_data(tmp_path: Path) -> None:
-    (tmp_path / "megatron" / "training").mkdir(parents=True)
-    (tmp_path / "megatron" / "training" / "training.py").write_text(MEGATRON)
-    assert outcome_of(1, 2, f"""
-import sys; sys.path.append({str(tmp_path)!r})
-from megatron.training import training
-training.build_train_valid_test_data_loaders(None)
-print(training.options.do_train, training.options.do_valid)
-dist.destroy_process_group()
-""") == "True False"  # fmt: skip
-
-
-STAGES = """
-import torch, torch.distributed as dist
-def _communicate_shapes(send_next, send_previous, receive_previous, receive_next, config):
-    shapes = [torch.empty(3, dtype=torch.int64, device="npu") for _ in range(2)]
-    if receive_previous:
-        dist.recv(shapes[0], 0)
-    return shapes[0].tolist() if receive_previous else [0, 0, 0], [0, 0, 0]
-"""
-OPTIONS = """
-from types import SimpleNamespace
-sizes = dict(context_parallel_size=2, tensor_model_parallel_size=4, sequence_parallel=True)
-get_args = lambda: SimpleNamespace(seq_length=64, micro_batch_size=3, hidden_size=5, **sizes)
-"""
-
-
-def test_a_later_stage_of_megatron_gets_whole_sequences(tmp_path: Path) -> None:
-    files = {"megatron/core/pipeline_parallel/p2p_communication": STAGES, "megatron/training/global_vars": OPTIONS}
-    for module, text in {**files, "mindspeed/utils": "broadcast_dynamic = lambda item: item"}.items():
-        file = tmp_path / f"{module}.py"
-        file.parent.mkdir(parents=True)
-        file.write_text(text)
-    assert outcome_of(1, 2, f"""
-import sys; sys.path.append({str(tmp_path)!r})
-import megatron.training.global_vars
-from megatron.core.pipeline_parallel.p2p_communication import _communicate_shapes
-print(_communicate_shapes(None, None, True, False, None))
-from mindspeed.utils import broadcast_dynamic
-print(broadcast_dynamic(None).tolist(), broadcast_dynamic("own"))
-dist.destroy_process_group()
-""") == "([8, 3, 5], [0, 0, 0])\n[64, 128, 192] own"  # fmt: skip
-
-
 PIPELINE_OF_TWO = """
 sends = dist.new_group([0, 1])
 for shape in ([3, 5], [4, 6]):

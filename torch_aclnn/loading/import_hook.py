@@ -17,6 +17,7 @@ from torch_aclnn.loading import (
     forked,
     inductor,
     launchers,
+    megatron_alone,
     memory_blocks,
     missing_entry_points,
     rank_alone,
@@ -46,7 +47,7 @@ def around_execution(fullname: str) -> AbstractContextManager[None]:
         return changes.around_execution(fullname)
     if fullname == _PACKAGE:
         return _with_engine()
-    return atb.around_execution(fullname) if fullname == atb.BUILDER else rank_alone.around_execution(fullname)
+    return atb.around_execution(fullname) if fullname == atb.BUILDER else nullcontext()
 
 
 def module_acl(found: ModuleSpec | None) -> ModuleSpec | None:
@@ -83,6 +84,7 @@ def _with_engine() -> Iterator[None]:
             triton_kernels.watch()
             if rank_alone.is_alone():
                 rank_alone.answer_for_others()
+                changes.make(rank_alone.CHANGES | megatron_alone.CHANGES)
             observe()
     except Exception as error:
         explanation = _explain(error)

@@ -9,8 +9,7 @@ import functools
 import inspect
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping, MutableMapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, MutableMapping
 from types import ModuleType
 from typing import Any
 
@@ -20,11 +19,6 @@ from torch_aclnn.loading.paths import libdir
 VARIABLE = "TORCH_ACLNN_HOST_RANK_ALONE"
 
 _RANKS_OF_A_MACHINE = 8
-_PIPELINES = "torch.distributed.pipelining.stage"
-_MEGATRON = "megatron.training.training"
-_LENGTHS = tuple(f"mindspeed.{module}" for module in ("utils", "core.context_parallel.get_batch_utils"))
-# The module of Megatron, and that of MindSpeed, which replaces it.
-_STAGES = tuple(f"{package}.core.pipeline_parallel.p2p_communication" for package in ("megatron", "mindspeed"))
 
 
 def is_alone(environment: Mapping[str, str] = os.environ) -> bool:
@@ -94,94 +88,24 @@ def answer_for_others() -> None:
     rendezvous = sys.modules["torch.distributed.rendezvous"]
     _replace(rendezvous, "_create_c10d_store", lambda hostname, port, rank, world_size, *_, **__: answers.store(world_size))
     _replace(rendezvous, "FileStore", lambda path, world_size: answers.store(world_size))
-    sys.modules["torch_aclnn_import_hook"].Finder.watched += (_PIPELINES, _MEGATRON, *_LENGTHS, *_STAGES)
 
 
-@contextmanager
-def around_execution(fullname: str) -> Iterator[None]:
-    """Return the context for the execution of a module that would ask other ranks, which is changed afterwards."""
-    yield
-    if fullname == _MEGATRON and hasattr(sys.modules[fullname], "build_train_valid_test_data_loaders"):
-        _find_data_alone(sys.modules[fullname])
-    if fullname in _LENGTHS and hasattr(sys.modules[fullname], "broadcast_dynamic"):
-        _find_lengths_alone(sys.modules[fullname])
-    if fullname in _STAGES and hasattr(sys.modules[fullname], "_communicate_shapes"):
-        _find_shapes_alone(sys.modules[fullname])
-    if fullname == _PIPELINES and hasattr(sys.modules[fullname].PipelineStage, "_warmup_forward_vote"):
-        _vote_alone(sys.modules[fullname])
-
-
-def _find_data_alone(training: Any) -> None:
-    """Set Megatron's options to train, validate and test on each rank: its first rank has the data and decides for the others."""
-    build = training.build_train_valid_test_data_loaders
-
-    @functools.wraps(build)
-    def built(*args: Any, **kwargs: Any) -> Any:
-        loaders, options = build(*args, **kwargs), training.get_args()
-        options.do_train = options.train_iters > 0
-        options.do_valid = options.do_test = options.eval_iters > 0
-        add_finding("the first rank has data to train, validate and test with")
-        return loaders
-
-    training.build_train_valid_test_data_loaders = built
-
-
-def _find_lengths_alone(batches: Any) -> None:
-    """Let MindSpeed, which has the lengths of packed sequences from the first tensor-parallel rank, take each row for one sequence."""
-    broadcast = batches.broadcast_dynamic
-
-    @functools.wraps(broadcast)
-    def broadcasted(item: Any) -> Any:
-        if item is None:
-            options = sys.modules["megatron.training.global_vars"].get_args()
-            item = sys.modules["torch"].arange(1, options.micro_batch_size + 1) * options.seq_length
-            add_finding("each row of a batch from the first tensor-parallel rank is one sequence")
-        return broadcast(item)
-
-    batches.broadcast_dynamic = broadcasted
-
-
-def _find_shapes_alone(stages: Any) -> None:
-    """Let a stage of a pipeline that has received no shape take the shape of whole sequences for what its neighbour sends."""
-    communicate = stages._communicate_shapes
-
-    @functools.wraps(communicate)
-    def communicated(send_next: Any, send_previous: Any, *arguments: Any, **options: Any) -> Any:
-        found = communicate(send_next, send_previous, *arguments, **options)
-        return tuple(
-            _shape_of_activations() if is_expected and not any(shape) else shape
-            for is_expected, shape in zip(arguments, found, strict=False)
-        )
-
-    stages._communicate_shapes = communicated
-
-
-def _shape_of_activations() -> list[int]:
-    options = sys.modules["megatron.training.global_vars"].get_args()
-    parts = options.context_parallel_size * (options.tensor_model_parallel_size if options.sequence_parallel else 1)
-    add_finding("a stage of the pipeline gets whole sequences from the one before")
-    sequences = getattr(options, "actual_micro_batch_size", None) or options.micro_batch_size
-    return [options.seq_length // parts, sequences, options.hidden_size]
-
-
-def add_finding(kind: str) -> None:
-    """Add a line to what a dry run's report says was assumed."""
-    if file := os.environ.get("TORCH_ACLNN_HOST_FINDINGS"):
-        with open(file, "a") as findings:
-            findings.write(f"{kind}\n")
-
-
-def _vote_alone(pipelines: ModuleType) -> None:
+def _vote_alone(pipelines: Any) -> None:
     """Let each stage of a pipeline take its own vote on whether shapes are known for the vote of all."""
-    stage, modes = pipelines.PipelineStage, pipelines.InferenceMode
+    stage = pipelines.PipelineStage
+    if not hasattr(stage, "_warmup_forward_vote"):
+        return
     vote, outcome = stage._warmup_forward_vote, stage._warmup_backward_result
 
     def own_vote(self: Any, has_backward: bool, *args: Any, **kwargs: Any) -> Any:
-        self.vote_alone = int(not modes.needs_dynamic(self._user_meta, has_backward))
+        self.vote_alone = int(not pipelines.InferenceMode.needs_dynamic(self._user_meta, has_backward))
         return vote(self, has_backward, *args, **kwargs).fill_(self.vote_alone)
 
     stage._warmup_forward_vote = own_vote
     stage._warmup_backward_result = lambda self, *args, **kwargs: outcome(self, *args, **kwargs).fill_(self.vote_alone)
+
+
+CHANGES = {"torch.distributed.pipelining.stage": _vote_alone}
 
 
 def _replace(owner: ModuleType, name: str, value: object) -> None:

@@ -18,8 +18,8 @@ from typing import Any
 
 from torch_aclnn.loading import changes
 from torch_aclnn.loading.cann import RUNTIME_LIBRARIES
+from torch_aclnn.loading.findings import add_finding
 from torch_aclnn.loading.loader import loaded_library
-from torch_aclnn.loading.rank_alone import add_finding
 
 _EXTENSIONS = "triton.language.extra.cann"
 _WRITING = ("store", "atomic")
