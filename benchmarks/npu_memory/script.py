@@ -95,7 +95,7 @@ def _with_own_data(program: str, arguments: list[str], name: str, data: Path) ->
 def _documents(program: str, options: dict[str, list[str]]) -> str:
     if "--is-instruction-dataset" not in options and "posttrain" not in program:
         return "text_document"
-    if "dpo" in options.get("--stage", []):
+    if {"dpo", "orm"} & set(options.get("--stage", [])):
         return "pair"
     is_packed = "--reset-attention-mask" in options or "--neat-pack" in options
     return f"pack{options['--seq-length'][0]}" if is_packed else "tune"
