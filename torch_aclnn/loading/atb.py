@@ -6,12 +6,11 @@ returns this module instead, so that neither ATB_HOME_PATH nor a compiler is nee
 
 import functools
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from types import ModuleType
 from typing import Any
 
-BUILDER = "mindspeed.op_builder.atb_builder"
+from torch_aclnn.loading import changes
+
 _OPERATORS = ("npu_matmul_add_fp32", "npu_groupmatmul_add_fp32", "lcal")
 _APART = "2"  # the first digit of MindSpeed's numbers for domains of ranks that are no neighbours; the numbers begin with 20
 _TORCH_NPU = "torch_npu.op_plugin.atb._atb_ops"
@@ -32,7 +31,7 @@ _STAND_INS = {
 
 def replace() -> None:
     """Replace torch_npu's functions, and MindSpeed's builder when the program imports it."""
-    sys.modules["torch_aclnn_import_hook"].Finder.watched += (BUILDER,)
+    changes.make({"mindspeed.op_builder.atb_builder": _serve})
     lists, torch_npu = sys.modules.get(_TORCH_NPU), sys.modules["torch_npu"]
     for owner, names in ((torch_npu, "API_LIST"), (getattr(torch_npu, "atb", None), "ATB_API_LIST")):
         for name in getattr(lists, names, ()):
@@ -44,13 +43,9 @@ def _refuse(name: str, *_: Any, **__: Any) -> None:
     raise NotImplementedError(f"{name}: an operator of ATB (cann-nnal), which the engine has not got{instead}")
 
 
-@contextmanager
-def around_execution(fullname: str) -> Iterator[None]:
-    """Make MindSpeed's builder return the functions of this module, once the builder's module has been executed."""
-    yield
-    if fullname == BUILDER:
-        builder = sys.modules[fullname].AtbOpBuilder
-        builder.load = _load
+def _serve(module: Any) -> None:
+    """Make MindSpeed's builder return the functions of this module."""
+    module.AtbOpBuilder.load = _load
 
 
 def _load(builder: Any, verbose: bool = True) -> ModuleType:

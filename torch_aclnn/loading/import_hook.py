@@ -43,11 +43,9 @@ def around_creation(fullname: str) -> AbstractContextManager[None]:
 
 def around_execution(fullname: str) -> AbstractContextManager[None]:
     """Return the context for the module's execution."""
-    if fullname in changes.AWAITED:
-        return changes.around_execution(fullname)
     if fullname == _PACKAGE:
         return _with_engine()
-    return atb.around_execution(fullname) if fullname == atb.BUILDER else nullcontext()
+    return changes.around_execution(fullname) if fullname in changes.AWAITED else nullcontext()
 
 
 def module_acl(found: ModuleSpec | None) -> ModuleSpec | None:
