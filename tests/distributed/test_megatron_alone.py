@@ -12,8 +12,7 @@ MODULES = {
 from types import SimpleNamespace
 sizes = dict(context_parallel_size=2, tensor_model_parallel_size=4, sequence_parallel=True, variable_seq_lengths=True)
 train = dict(train_iters=5, eval_iters=0, do_train=0, do_valid=0, do_test=0)
-options = SimpleNamespace(seq_length=64, micro_batch_size=3, hidden_size=5, **sizes, **train)
-get_args = lambda: options
+_GLOBAL_ARGS = options = SimpleNamespace(seq_length=64, micro_batch_size=3, hidden_size=5, **sizes, **train)
 """,
     "megatron/training/training": "build_train_valid_test_data_loaders = lambda provider: (None, None, None)",
     "megatron/core/parallel_state": """
@@ -103,8 +102,11 @@ print([batch["input_ids"].shape[1] for batch in chunks[0]])
 
 
 def test_batches_without_lengths_are_left_as_they_are(tmp_path: Path) -> None:
+    """So is what a program asks that uses Megatron's core alone."""
     assert outcome_of(tmp_path, """
 step = get_forward_backward_func()
-taken = step(data_iterator=iter([{"text": 1}]), num_microbatches=1)
-print(received(), list(taken), step(data_iterator=None, num_microbatches=1))
-""") == "64 [{'text': 1}] None"  # fmt: skip
+taken = step(data_iterator=iter([{"text": 1}]), num_microbatches=2)
+print(received(), received(), list(taken), step(data_iterator=None, num_microbatches=1))
+global_vars._GLOBAL_ARGS = None
+print(received(), list(step(data_iterator=iter([2]), num_microbatches=1)), broadcast_dynamic(None))
+""") == "64 64 [{'text': 1}] None\n0 [2] None"  # fmt: skip

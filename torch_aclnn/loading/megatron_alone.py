@@ -1,5 +1,6 @@
 """What a rank alone of Megatron-LM or MindSpeed would have from other ranks: whether there is data, lengths and shapes."""
 
+import contextlib
 import functools
 import sys
 from collections import deque
@@ -21,7 +22,8 @@ def _around(name: str, function: Callable[..., Any]) -> Callable[[Any], None]:
 
 
 def _options() -> Any:
-    return sys.modules["megatron.training.global_vars"].get_args()
+    """Return the options of Megatron's training, or None if the program uses its core alone."""
+    return getattr(sys.modules.get("megatron.training.global_vars"), "_GLOBAL_ARGS", None)
 
 
 def _build_loaders(build: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
@@ -35,7 +37,7 @@ def _build_loaders(build: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
 
 def _broadcast_lengths(broadcast: Callable[[Any], Any], item: Any) -> Any:
     """Take each row for one sequence where the first tensor-parallel rank has the lengths of packed ones."""
-    if item is None:
+    if item is None and _options() is not None:
         item = sys.modules["torch"].arange(1, _options().micro_batch_size + 1) * _options().seq_length
         add_finding("each row of a batch from the first tensor-parallel rank is one sequence")
     return broadcast(item)
@@ -71,10 +73,11 @@ class _Ahead:
         return self._waiting.popleft()
 
     def length(self, number: int) -> int | None:
-        """Return the length of a batch for tuning, or None for any other."""
-        while len(self._lengths) <= number:
-            self._read()
-        return self._lengths[number]
+        """Return the length of a batch for tuning, or None for any other and where there is none."""
+        with contextlib.suppress(StopIteration):
+            while len(self._lengths) <= number:
+                self._read()
+        return self._lengths[number] if number < len(self._lengths) else None
 
     def _read(self) -> None:
         batch = next(self._batches)
@@ -118,6 +121,8 @@ def _microbatches_received(count: int, chunks: int) -> Iterator[int]:
 def _communicate_shapes(communicate: Callable[..., Any], send_next: Any, send_previous: Any, *arguments: Any, **options: Any) -> Any:
     """Take what this stage reads for what the one before has read, and whole sequences where no length is known."""
     found = communicate(send_next, send_previous, *arguments, **options)
+    if _options() is None:
+        return found
     shapes = []
     for is_expected, shape, lengths in zip(arguments, found, (_lengths_received, iter(())), strict=False):
         length = next(lengths, None) if is_expected else None
