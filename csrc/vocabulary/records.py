@@ -26,6 +26,7 @@ _FACTS = {
     "inequality",
     "zeroing",
     "choosing",
+    "joining",
     "system_workspace",
     "unpublished",
 }

@@ -101,7 +101,7 @@ def parameters(records: Iterable[Record]) -> str:
 
 def facts(records: Iterable[Record]) -> str:
     """Return the rows of the table in csrc/engine/opapi/facts.cpp."""
-    natures = ("drawing", "zeroing", "packing", "choosing", "disjunction", "conjunction", "equality", "inequality")
+    natures = ("drawing", "zeroing", "packing", "choosing", "joining", "disjunction", "conjunction", "equality", "inequality")
     rows = []
     for record in records:
         nature = next((nature for nature in natures if nature in record.facts), "other")

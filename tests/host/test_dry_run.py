@@ -119,6 +119,9 @@ KNOWN = {
     # What a packed result can have at most does not count, but what it has.
     "len(torch.ones(1 << 19, dtype=torch.bool, device='npu').nonzero())": 1 << 19,
     "large.masked_select(torch.arange(1 << 20, device='npu') < 7).numel()": 7,
+    # Of a loss and a number of words that are joined, the number is known.
+    "torch.cat([large.sum().view(1), torch.ones(3, device='npu'), large[:1]])[1:4].tolist()": [1.0] * 3,
+    "torch.cat([large.sum().view(1), torch.ones(3, device='npu').sum().view(1)])[1].clone().detach().to(torch.int).item()": 3,
     # Experts are chosen evenly.
     "large[:24].view(6, 4).topk(2)[1].tolist()": [[0, 1], [2, 3]] * 3,
     "[one.topk(2, dim)[1].tolist() for one in [large[:24].view(6, 4)] for dim in (1, 0)][1]": [[0, 0, 1, 1], [2, 2, 3, 3]],
@@ -133,6 +136,8 @@ UNKNOWN = {
     "large[:3].tolist()": [0.0] * 3,
     "(ids + large[:4]).tolist()": [0.0] * 4,
     "ids.float().add_(large[:4]).tolist()": [0.0] * 4,
+    "torch.cat([large[:4].view(2, 2), ids.view(2, 2)], 1)[0, 2:].tolist()": [0.0] * 2,
+    "torch.cat([large[:2].long(), ids.int()])[4:].tolist()": [0, 0],
     "ids.float().index_fill_(0, ids[:1], large.sum().item()).fill_(large[0]).tolist()": [0.0] * 4,
     "[t.tolist() for t in torch._foreach_mul([large[:2]], 2)]": [[0.0, 0.0]],
     "torch.ones(4, device='npu').copy_(large[:4]).tolist()": [0.0] * 4,

@@ -47,6 +47,18 @@ static Task::Nature of_finite_values(Task::Nature nature, const std::vector<Watc
     return nature;
 }
 
+// Whether what is read stands in the result as it is, one after the other.
+static bool joins_vectors(const std::vector<WatchedHandle>& arguments) {
+    const aclTensor* first = nullptr;
+    for (const WatchedHandle& argument : arguments) {
+        const aclTensor* const tensor = argument.tensor();
+        if (tensor == nullptr) continue;
+        if (first == nullptr) first = tensor;
+        if (tensor->sizes.size() != 1 || tensor->dtype != first->dtype || !is_dense(*tensor)) return false;
+    }
+    return true;
+}
+
 static bool writes_floating(const WatchedHandle& handle) {
     return handle.is_written() && handle.tensor() != nullptr && (FLOATING | DOUBLE | COMPLEX).has(handle.tensor()->dtype);
 }
@@ -55,7 +67,8 @@ static bool writes_floating(const WatchedHandle& handle) {
 using namespace torch_aclnn::host;
 
 aclOpExecutor::Nature aclOpExecutor::nature() const {
-    const Nature nature = facts_of(name()).nature;
+    Nature nature = facts_of(name()).nature;
+    if (nature == Nature::joining && !joins_vectors(watched)) nature = Nature::other;
     const auto all = [this](const auto& test) {
         return std::all_of(watched.begin(), watched.end(), [&](const WatchedHandle& handle) {
             const aclTensor* const tensor = handle.tensor();

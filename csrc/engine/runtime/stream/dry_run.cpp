@@ -86,8 +86,24 @@ static void select_unknown(Task& task, const std::vector<MemoryAccess>& accesses
     for_each_write(accesses, [](const void* data, size_t bytes) { write_zeros(host_view(const_cast<void*>(data)), bytes); });
 }
 
+// Of vectors that are joined, those that are known are known in the result.
+static void join_known(Task& task, const std::vector<MemoryAccess>& accesses) {
+    if (!writes_at_most(kFloatingBytes, accesses)) return task.skip();
+    for (const MemoryAccess& access : accesses) make_room_for_values(access.data, access.bytes);
+    task.run();
+    for_each_write(accesses, [&](const void* result, size_t) {
+        const auto* place = static_cast<const char*>(result);
+        for (const MemoryAccess& access : accesses) {
+            if (!is_read(access)) continue;
+            is_known(access) ? add_values(place, access.bytes) : write_zeros(host_view(const_cast<char*>(place)), access.bytes);
+            place += access.bytes;
+        }
+    });
+}
+
 static void skip(Task& task, Task::Nature nature, const std::vector<MemoryAccess>& accesses) {
     if (nature == Task::Nature::packing) return select_unknown(task, accesses);
+    if (nature == Task::Nature::joining) return join_known(task, accesses);
     task.skip();
     const auto choice = task.choice();
     if (!choice || choice->bytes() > config().known_bytes || !is_known(*choice)) return;

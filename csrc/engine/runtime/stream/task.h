@@ -48,9 +48,22 @@ class TORCH_ACLNN_HOST_API Task {
     // Called with TORCH_ACLNN_HOST_MODE=check_streams at the launch of the task, and in a dry run when it would run.
     virtual std::vector<MemoryAccess> accesses() const { return {}; }
     // What a dry run has to know of a task: whether it draws random numbers, copies other than integers from the host, writes zeros, has a
-    // result whose size its values decide, chooses columns of a matrix, combines BOOL, of which one operand may decide the result, is true
-    // or false of all finite values, or computes floating-point numbers.
-    enum class Nature { other, drawing, uploading, zeroing, packing, choosing, disjunction, conjunction, equality, inequality, floating };
+    // result whose size its values decide, chooses columns of a matrix, joins vectors, combines BOOL, of which one operand may decide the
+    // result, is true or false of all finite values, or computes floating-point numbers.
+    enum class Nature {
+        other,
+        drawing,
+        uploading,
+        zeroing,
+        packing,
+        choosing,
+        joining,
+        disjunction,
+        conjunction,
+        equality,
+        inequality,
+        floating
+    };
     virtual Nature nature() const { return Nature::other; }
     // Returns what a dry run may take the result for if it does not know the values.
     virtual std::optional<Choice> choice() const { return std::nullopt; }
