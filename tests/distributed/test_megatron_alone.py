@@ -89,11 +89,17 @@ print(parallel_state.get_tensor_model_parallel_rank())
 """) == "('own', 0) ('read', 0) (None, 1)\n1"  # fmt: skip
 
 
-@pytest.mark.parametrize(("stage", "chunks", "expected"), [(1, 1, "8 16 24"), (1, 2, "8 16 8 16 24 24"), (0, 2, "8 16 24")])
-def test_activations_are_as_long_as_the_batches_that_this_stage_reads(tmp_path: Path, stage: int, chunks: int, expected: str) -> None:
-    """Two stages; of two chunks each takes two microbatches at a time, and the first stage reads those of its first chunk."""
+@pytest.mark.parametrize(
+    ("stage", "chunks", "group", "expected"),
+    [(1, 1, None, "8 16 24"), (1, 2, None, "8 16 8 16 24 24"), (0, 2, None, "8 16 24"), (1, 2, 3, "8 16 24 8 16 24")],
+)
+def test_activations_are_as_long_as_the_batches_that_this_stage_reads(
+    tmp_path: Path, stage: int, chunks: int, group: int | None, expected: str
+) -> None:
+    """Two stages; of two chunks each takes two microbatches at a time, or a group, and the first stage reads those of its first chunk."""
     count = len(expected.split())
     assert outcome_of(tmp_path, f"""
+global_vars.options.microbatch_group_size_per_vp_stage = {group}
 step = get_forward_backward_func()
 chunks = step(data_iterator=[batches(8, 16, 24) for _ in range({chunks})], num_microbatches=3)
 print(*(received() for _ in range({count})), received())

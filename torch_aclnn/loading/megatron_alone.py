@@ -109,13 +109,13 @@ def _get_step(get: Callable[[], Callable[..., Any]]) -> Callable[..., Any]:
 
 
 def _microbatches_received(count: int, chunks: int) -> Iterator[int]:
-    """Number the microbatches whose activations come from the stage before: as many for each chunk in turn as there are stages."""
+    """Number the microbatches whose activations come from the stage before: a group for each chunk in turn."""
     state: Any = sys.modules["megatron.core.parallel_state"]
-    stages, is_first = state.get_pipeline_model_parallel_world_size(), state.get_pipeline_model_parallel_rank() == 0
-    for start in range(0, count, stages):
+    group = getattr(_options(), "microbatch_group_size_per_vp_stage", None) or state.get_pipeline_model_parallel_world_size()
+    for start in range(0, count, group):
         for chunk in range(chunks):
-            if chunk or not is_first:
-                yield from range(start, min(start + stages, count))
+            if chunk or state.get_pipeline_model_parallel_rank() > 0:
+                yield from range(start, min(start + group, count))
 
 
 def _communicate_shapes(communicate: Callable[..., Any], send_next: Any, send_previous: Any, *arguments: Any, **options: Any) -> Any:
