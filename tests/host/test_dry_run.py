@@ -137,6 +137,7 @@ UNKNOWN = {
     "(ids + large[:4]).tolist()": [0.0] * 4,
     "ids.float().add_(large[:4]).tolist()": [0.0] * 4,
     "torch.cat([large[:4].view(2, 2), ids.view(2, 2)], 1)[0, 2:].tolist()": [0.0] * 2,
+    "torch.cat([torch.ones(1 << 18, device='npu')] * 2)[-1].item()": 0.0,
     "torch.cat([large[:2].long(), ids.int()])[4:].tolist()": [0, 0],
     "ids.float().index_fill_(0, ids[:1], large.sum().item()).fill_(large[0]).tolist()": [0.0] * 4,
     "[t.tolist() for t in torch._foreach_mul([large[:2]], 2)]": [[0.0, 0.0]],

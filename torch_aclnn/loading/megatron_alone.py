@@ -118,16 +118,19 @@ def _microbatches_received(count: int, chunks: int) -> Iterator[int]:
                 yield from range(start, min(start + group, count))
 
 
-def _communicate_shapes(communicate: Callable[..., Any], send_next: Any, send_previous: Any, *arguments: Any, **options: Any) -> Any:
+def _communicate_shapes(
+    communicate: Callable[..., Any], send_next: Any, send_previous: Any, receive_previous: bool, receive_next: bool, *args: Any
+) -> Any:
     """Take what this stage reads for what the one before has read, and whole sequences where no length is known."""
-    found = communicate(send_next, send_previous, *arguments, **options)
+    previous, following = communicate(send_next, send_previous, receive_previous, receive_next, *args)
     if _options() is None:
-        return found
-    shapes = []
-    for is_expected, shape, lengths in zip(arguments, found, (_lengths_received, iter(())), strict=False):
-        length = next(lengths, None) if is_expected else None
-        shapes.append(_shape_of_activations(length) if is_expected and (length or not any(shape)) else shape)
-    return tuple(shapes)
+        return previous, following
+    length = next(_lengths_received, None) if receive_previous else None
+    if receive_previous and (length or not any(previous)):
+        previous = _shape_of_activations(length)
+    if receive_next and not any(following):
+        following = _shape_of_activations(None)
+    return previous, following
 
 
 def _shape_of_activations(length: int | None) -> list[int]:

@@ -47,14 +47,16 @@ static Task::Nature of_finite_values(Task::Nature nature, const std::vector<Watc
     return nature;
 }
 
-// Whether what is read stands in the result as it is, one after the other.
+// Whether what is read stands in the result as it is, one after the other. Larger vectors are parameters, whose values nobody reads.
 static bool joins_vectors(const std::vector<WatchedHandle>& arguments) {
+    constexpr size_t kJoinedBytes = size_t{1} << 20;
     const aclTensor* first = nullptr;
     for (const WatchedHandle& argument : arguments) {
         const aclTensor* const tensor = argument.tensor();
         if (tensor == nullptr) continue;
         if (first == nullptr) first = tensor;
         if (tensor->sizes.size() != 1 || tensor->dtype != first->dtype || !is_dense(*tensor)) return false;
+        if (view_bytes(*tensor) > kJoinedBytes) return false;
     }
     return true;
 }

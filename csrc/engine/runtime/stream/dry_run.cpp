@@ -88,7 +88,8 @@ static void select_unknown(Task& task, const std::vector<MemoryAccess>& accesses
 
 // Of vectors that are joined, those that are known are known in the result.
 static void join_known(Task& task, const std::vector<MemoryAccess>& accesses) {
-    if (!writes_at_most(kFloatingBytes, accesses)) return task.skip();
+    if (std::none_of(accesses.begin(), accesses.end(), [](const MemoryAccess& access) { return is_read(access) && is_known(access); }))
+        return task.skip();
     for (const MemoryAccess& access : accesses) make_room_for_values(access.data, access.bytes);
     task.run();
     for_each_write(accesses, [&](const void* result, size_t) {
